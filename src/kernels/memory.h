@@ -1,0 +1,13 @@
+// Moving values about. These three are what the tensor room itself needs; they take any strides.
+#pragma once
+
+#include "kernels/slot.h"
+
+namespace tessera::kernels {
+
+inline Slot<void(const View& from, const View& to)> copy{"copy"};  // same shape; converts between any plain dtypes
+inline Slot<void(double value, const View& to)> fill{"fill"};
+inline Slot<void(const View& from, const View& into)> accumulate{
+    "accumulate"};  // into += from; float dtypes may differ
+
+}  // namespace tessera::kernels

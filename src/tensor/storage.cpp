@@ -1,0 +1,30 @@
+#include "tensor/storage.h"
+
+#include <atomic>
+#include <utility>
+
+#include "core/memory.h"
+
+namespace tessera {
+namespace {
+std::atomic<std::int64_t> live_storages{0};
+}
+
+Storage::Storage(Device device, std::size_t bytes) : device_(device), data_(allocate(device, bytes)), bytes_(bytes) {
+    ++live_storages;
+}
+
+Storage::Storage(Device device, void* data, std::size_t bytes, std::shared_ptr<const void> owner)
+    : device_(device), data_(data), bytes_(bytes), owner_(std::move(owner)) {
+    check(owner_ != nullptr, "storage over borrowed bytes needs their owner");
+    ++live_storages;
+}
+
+Storage::~Storage() {
+    if (owner_ == nullptr) release(device_, data_, bytes_);
+    --live_storages;
+}
+
+std::int64_t Storage::live() { return live_storages; }
+
+}  // namespace tessera

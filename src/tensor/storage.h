@@ -1,0 +1,35 @@
+// The bytes behind one or more tensors: from the caching allocator, or borrowed from something that owns them (a mapped
+// file).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/device.h"
+
+namespace tessera {
+
+class Storage {
+   public:
+    Storage(Device device, std::size_t bytes);
+    // `owner` is kept alive as long as the storage.
+    Storage(Device device, void* data, std::size_t bytes, std::shared_ptr<const void> owner);
+    ~Storage();
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+
+    void* data() const { return data_; }
+    std::size_t bytes() const { return bytes_; }
+    Device device() const { return device_; }
+
+    static std::int64_t live();  // how many exist now, to show that nothing leaks
+
+   private:
+    Device device_;
+    void* data_;
+    std::size_t bytes_;
+    std::shared_ptr<const void> owner_;
+};
+
+}  // namespace tessera
