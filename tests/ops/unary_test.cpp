@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 
+#include "support/expect_error.h"
 #include "support/op_case.h"
 #include "tensor/tape.h"
 
@@ -107,19 +107,10 @@ TEST(Unary, ReluHasNoGradientAtZero) {
     EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{0, 0, 1}));
 }
 
-void expect_error(const std::function<void()>& action, const std::string& text) {
-    try {
-        action();
-        FAIL() << "no error";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.what(), text);
-    }
-}
-
 TEST(Unary, BadInputsAreNamed) {
-    expect_error([] { ops::exp(Tensor::zeros({2}, DType::I64)); }, "exp: needs a float dtype, not i64");
-    expect_error([] { ops::soft_cap(Tensor::zeros({2}), 0); }, "soft_cap: the cap must be positive, not 0");
-    expect_error([] { ops::gelu(Tensor()); }, "gelu: undefined tensor");
+    testing::expect_error([] { ops::exp(Tensor::zeros({2}, DType::I64)); }, {"exp: needs a float dtype, not i64"});
+    testing::expect_error([] { ops::soft_cap(Tensor::zeros({2}), 0); }, {"soft_cap: the cap must be positive, not 0"});
+    testing::expect_error([] { ops::gelu(Tensor()); }, {"gelu: undefined tensor"});
 }
 
 }  // namespace
