@@ -30,6 +30,7 @@ TEST(DType, SizesAreThoseOfTheTypes) {
         });
     }
     EXPECT_EQ(bytes_of(DType::Q8_0, 64), 68);
+    expect_error([] { bytes_of(DType::F64, std::int64_t{1} << 61); }, {"f64", "2305843009213693952"});
     expect_error([] { bytes_of(DType::Q8_0, 33); }, {"q8_0", "33", "32"});
 }
 
