@@ -42,16 +42,22 @@ namespace {
 
 using Doubles = row::Vector<double>;
 
+constexpr auto inverse_factorials = [] {
+    std::array<double, 19> values{1};
+    double factorial = 1;
+    for (std::size_t k = 1; k < values.size(); ++k) values[k] = 1 / (factorial *= static_cast<double>(k));
+    return values;
+}();
+
 // sin r = r − r³/3! + … and cos r = 1 − r²/2! + …; for |r| ≤ π/4 the first terms left out are below 1e-18.
 HWY_INLINE void sine_and_cosine_series(Doubles r, Doubles& sine, Doubles& cosine) {
-    constexpr std::size_t terms = 19;
-    constexpr const auto& coefficients = row::inverse_factorials<double, terms>;
     const auto negated_square = hn::Neg(hn::Mul(r, r));
-    sine = row::set(coefficients[17]);
-    for (std::size_t k = 15; k >= 3; k -= 2) sine = hn::MulAdd(sine, negated_square, row::set(coefficients[k]));
+    sine = row::set(inverse_factorials[17]);
+    for (std::size_t k = 15; k >= 3; k -= 2) sine = hn::MulAdd(sine, negated_square, row::set(inverse_factorials[k]));
     sine = hn::MulAdd(hn::Mul(sine, negated_square), r, r);
-    cosine = row::set(coefficients[18]);
-    for (std::size_t k = 18; k >= 2; k -= 2) cosine = hn::MulAdd(cosine, negated_square, row::set(coefficients[k - 2]));
+    cosine = row::set(inverse_factorials[18]);
+    for (std::size_t k = 18; k >= 2; k -= 2)
+        cosine = hn::MulAdd(cosine, negated_square, row::set(inverse_factorials[k - 2]));
 }
 
 // Sine and cosine of any angle that a position can give (below 2^50).

@@ -1,4 +1,4 @@
-// Vectors over one row: walking it, summing it, and exp. Included once per Highway target by the row kernels.
+// Vectors over one row: walking it, its sums and its maximum. Included once per Highway target by the row kernels.
 #if defined(TESSERA_ROW_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TESSERA_ROW_MATH_INL_H_
 #undef TESSERA_ROW_MATH_INL_H_
@@ -10,10 +10,8 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
@@ -156,47 +154,6 @@ HWY_INLINE T maximum(const T* row, std::int64_t length) {
         m1 = hn::Max(m1, hn::IfThenElse(rest.mask(), rest.load(row), least));
     }
     return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3))));
-}
-
-template <class T, std::size_t terms>
-constexpr std::array<T, terms> inverse_factorials = [] {
-    std::array<T, terms> values{1};
-    T factorial = 1;
-    for (std::size_t k = 1; k < terms; ++k) values[k] = T(1) / (factorial *= static_cast<T>(k));
-    return values;
-}();
-
-// e^r by its Taylor series: for |r| ≤ ln(2)/2 the first term left out vanishes in T's precision.
-template <class T>
-HWY_INLINE Vector<T> exp_series(Vector<T> r) {
-    constexpr std::size_t terms = std::is_same_v<T, float> ? 8 : 14;
-    auto value = set<T>(inverse_factorials<T, terms>[terms - 1]);
-    for (std::size_t k = terms - 1; k-- > 0;) value = hn::MulAdd(value, r, set<T>(inverse_factorials<T, terms>[k]));
-    return value;
-}
-
-// e^x = 2^n · e^r with n = round(x / ln 2). Below the smallest normal number it is 0; it grows no further past
-// e^88 (e^709). NaN stays NaN, which is why Highway's Exp is not used here.
-template <class T>
-HWY_INLINE Vector<T> exp_of(Vector<T> x) {
-    constexpr bool is_f32 = std::is_same_v<T, float>;
-    constexpr int mantissa_bits = is_f32 ? 23 : 52;
-    const Tag<T> d;
-    const hn::RebindToSigned<Tag<T>> integers;
-    using Integer = hn::TFromD<decltype(integers)>;
-    const auto least = set<T>(static_cast<T>(is_f32 ? -87.0 : -708.0));
-    // x stands second: x86 minima and maxima then hand a NaN on.
-    const auto clamped = hn::Max(least, hn::Min(set<T>(static_cast<T>(is_f32 ? 88.0 : 709.0)), x));
-    // Adding 1.5·2^mantissa_bits rounds to an integer and leaves it in the low bits.
-    const auto rounder = set<T>(is_f32 ? T(0x1.8p23) : T(0x1.8p52));
-    const auto shifted = hn::MulAdd(clamped, set<T>(T(1.44269504088896340736)), rounder);
-    const auto n = hn::Sub(shifted, rounder);
-    // ln 2 in two pieces; the first has trailing zeros, so that n times it is exact.
-    auto r = hn::NegMulAdd(n, set<T>(is_f32 ? T(0x1.62e4p-1) : T(0x1.62e42fefa3800p-1)), clamped);
-    r = hn::NegMulAdd(n, set<T>(is_f32 ? T(0x1.7f7d1cp-20) : T(0x1.ef35793c76730p-45)), r);
-    const auto exponent = hn::Add(hn::BitCast(integers, shifted), hn::Set(integers, Integer(is_f32 ? 127 : 1023)));
-    const auto power = hn::BitCast(d, hn::ShiftLeft<mantissa_bits>(exponent));
-    return hn::IfThenZeroElse(hn::Lt(x, least), hn::Mul(exp_series<T>(r), power));
 }
 
 }  // namespace row

@@ -16,6 +16,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/row_math-inl.h"
+#include "kernels/cpu/vector_math-inl.h"
 
 #ifndef TESSERA_SOFTMAX_ROWS
 #define TESSERA_SOFTMAX_ROWS
@@ -57,7 +58,7 @@ template <class T>
 void softmax_row(const SoftmaxRow<T>& r) {
     const auto largest = row::set<T>(finite_maximum(r));
     const T total = row::sum<T>(r.length, [&](auto at) HWY_ATTR {
-        const auto value = row::exp_of<T>(hn::Sub(at.load(r.x), largest));
+        const auto value = math::exp(row::Tag<T>(), hn::Sub(at.load(r.x), largest));
         hwy::Prefetch(r.next + at.i);
         at.store(value, r.scratch);
         return value;
@@ -74,7 +75,7 @@ void log_softmax_row(const SoftmaxRow<T>& r) {
     const auto shift = row::set<T>(largest);
     const T total = row::sum<T>(r.length, [&](auto at) HWY_ATTR {
         hwy::Prefetch(r.next + at.i);
-        return row::exp_of<T>(hn::Sub(at.load(r.x), shift));
+        return math::exp(row::Tag<T>(), hn::Sub(at.load(r.x), shift));
     });
     const auto log_total = row::set<T>(total == 0 ? T(0) : std::log(total));
     row::walk<T>(r.length, r.stream, r.out,
@@ -97,7 +98,7 @@ void log_softmax_backward_row(const SoftmaxRow<T>& r) {
     const auto total = row::set<T>(row::sum<T>(r.length, [&](auto at) HWY_ATTR { return at.load(r.dy); }));
     row::walk<T>(r.length, r.stream, r.out, [&](auto at) HWY_ATTR {
         hwy::Prefetch(r.next + at.i);
-        at.write(hn::NegMulAdd(row::exp_of<T>(at.load(r.x)), total, at.load(r.dy)), r.out);
+        at.write(hn::NegMulAdd(math::exp(row::Tag<T>(), at.load(r.x)), total, at.load(r.dy)), r.out);
     });
 }
 
