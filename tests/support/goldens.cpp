@@ -37,7 +37,8 @@ Golden::Golden(const std::string& file) : file_(file) {
     check(header_bytes <= bytes.size() - 8, "golden ", path, ": header past the end");
     const char* data = bytes.data() + 8 + header_bytes;
     const std::size_t data_bytes = bytes.size() - 8 - header_bytes;
-    for (const auto& [name, entry] : nlohmann::json::parse(bytes.data() + 8, data).items()) {
+    const nlohmann::json header = nlohmann::json::parse(bytes.data() + 8, data);
+    for (const auto& [name, entry] : header.items()) {
         if (name == "__metadata__") {
             metadata_ = entry.get<std::map<std::string, std::string>>();
             continue;
