@@ -126,42 +126,58 @@ HWY_INLINE hn::Vec<D> tanh(D d, hn::Vec<D> x) {
     }
 }
 
+// 1 − tanh² x = 4m / (1 + m)² with m = e^{−2|x|}: no cancellation where tanh is near ±1.
+template <class D>
+HWY_INLINE hn::Vec<D> tanh_derivative(D d, hn::Vec<D> x) {
+    const auto one = constant(d, 1);
+    const auto m = exp(d, hn::Mul(hn::Abs(x), constant(d, -2)));
+    const auto sum = hn::Add(one, m);
+    return hn::Div(hn::Mul(m, constant(d, 4)), hn::Mul(sum, sum));
+}
+
 template <class D>
 HWY_INLINE hn::Vec<D> sigmoid(D d, hn::Vec<D> x) {
     const auto one = constant(d, 1);
     return hn::Div(one, hn::Add(one, exp(d, hn::Neg(x))));
 }
-
-// e^{−z²} and erfc(z) for z ≥ 0, both relatively accurate far into the tail.
+// m / (1 + m)² with m = e^{−|x|}, likewise.
 template <class D>
-struct Tail {
-    hn::Vec<D> gaussian, erfc;
-};
+HWY_INLINE hn::Vec<D> sigmoid_derivative(D d, hn::Vec<D> x) {
+    const auto m = exp(d, hn::Neg(hn::Abs(x)));
+    const auto sum = hn::Add(constant(d, 1), m);
+    return hn::Div(m, hn::Mul(sum, sum));
+}
 
+// e^{−scale·x²}, relatively accurate far into the tail; `scale` is a power of two.
 template <class D>
-HWY_INLINE Tail<D> tail(D d, hn::Vec<D> z) {
+HWY_INLINE hn::Vec<D> gaussian(D d, hn::Vec<D> x, double scale) {
     if constexpr (is_double<D>) {
-        return {lane_by_lane(d, z, [](double value) { return std::exp(-value * value); }),
-                lane_by_lane(d, z, [](double value) { return std::erfc(value); })};
+        return lane_by_lane(d, x, [scale](double value) { return std::exp(-scale * value * value); });
     } else {
-        // erfc(z) = e^{−z²} · t · P(t) with t = 1 / (1 + z/2). Both are 0 from 10.2 on.
-        z = at_most(d, z, 10.5);
-        const auto square = hn::Mul(z, z);
-        const auto lost = hn::MulSub(z, z, square);  // what rounding the square left out: e^{−lost} ≈ 1 − lost
-        const auto rounded = exp(d, hn::Neg(square));
-        const auto gaussian = hn::NegMulAdd(rounded, lost, rounded);
-        const auto one = hn::Set(d, 1.0f);
-        const auto t = hn::Div(one, hn::MulAdd(z, hn::Set(d, 0.5f), one));
-        auto p = hn::MulAdd(hn::Set(d, -0.0597149208f), t, hn::Set(d, 0.287768304f));
-        p = hn::MulAdd(p, t, hn::Set(d, -0.493863642f));
-        p = hn::MulAdd(p, t, hn::Set(d, 0.285697699f));
-        p = hn::MulAdd(p, t, hn::Set(d, -0.0318417586f));
-        p = hn::MulAdd(p, t, hn::Set(d, 0.204853654f));
-        p = hn::MulAdd(p, t, hn::Set(d, 0.242572889f));
-        p = hn::MulAdd(p, t, hn::Set(d, 0.282445043f));
-        p = hn::MulAdd(p, t, hn::Set(d, 0.282082677f));
-        return {gaussian, hn::Mul(gaussian, hn::Mul(t, p))};
+        x = at_most(d, hn::Abs(x), 16.0);
+        const auto square = hn::Mul(x, x);
+        const auto lost = hn::MulSub(x, x, square);  // what rounding the square left out: e^{−lost} ≈ 1 − lost
+        const auto rounded = exp(d, hn::Mul(square, constant(d, -scale)));
+        return hn::NegMulAdd(rounded, hn::Mul(lost, constant(d, scale)), rounded);
     }
+}
+
+// erfc(z) / e^{−z²} for z ≥ 0.
+template <class D>
+HWY_INLINE hn::Vec<D> scaled_erfc(D d, hn::Vec<D> z) {
+    static_assert(std::is_same_v<hn::TFromD<D>, float>);
+    // t·P(t) with t = 1 / (1 + z/2), fitted up to z = 10, where erfc has left the floats.
+    const auto one = hn::Set(d, 1.0f);
+    const auto t = hn::Div(one, hn::MulAdd(at_most(d, z, 10.0), hn::Set(d, 0.5f), one));
+    auto p = hn::MulAdd(hn::Set(d, -0.0597149208f), t, hn::Set(d, 0.287768304f));
+    p = hn::MulAdd(p, t, hn::Set(d, -0.493863642f));
+    p = hn::MulAdd(p, t, hn::Set(d, 0.285697699f));
+    p = hn::MulAdd(p, t, hn::Set(d, -0.0318417586f));
+    p = hn::MulAdd(p, t, hn::Set(d, 0.204853654f));
+    p = hn::MulAdd(p, t, hn::Set(d, 0.242572889f));
+    p = hn::MulAdd(p, t, hn::Set(d, 0.282445043f));
+    p = hn::MulAdd(p, t, hn::Set(d, 0.282082677f));
+    return hn::Mul(t, p);
 }
 
 template <class D>
@@ -177,7 +193,7 @@ HWY_INLINE hn::Vec<D> erf(D d, hn::Vec<D> x) {
         p = hn::MulAdd(p, square, hn::Set(d, 0.112803169f));
         p = hn::MulAdd(p, square, hn::Set(d, -0.376123428f));
         p = hn::MulAdd(p, square, hn::Set(d, 1.12837911f));
-        const auto far = hn::Sub(one, tail(d, magnitude).erfc);
+        const auto far = hn::NegMulAdd(gaussian(d, x, 1.0), scaled_erfc(d, magnitude), one);
         return hn::IfThenElse(hn::Lt(magnitude, one), hn::Mul(x, p), hn::CopySign(far, x));
     }
 }
@@ -190,11 +206,16 @@ struct Normal {
 
 template <class D>
 HWY_INLINE Normal<D> normal(D d, hn::Vec<D> x) {
-    const Tail<D> parts = tail(d, hn::Mul(hn::Abs(x), constant(d, 0.70710678118654752440)));
-    const auto lower = hn::Mul(parts.erfc, constant(d, 0.5));
-    const auto upper = hn::Sub(constant(d, 1), lower);
-    return {hn::IfThenElse(hn::Gt(x, hn::Zero(d)), upper, lower),
-            hn::Mul(parts.gaussian, constant(d, 0.39894228040143267794))};
+    const auto bell = gaussian(d, x, 0.5);
+    const auto density = hn::Mul(bell, constant(d, 0.39894228040143267794));
+    if constexpr (is_double<D>) {
+        return {lane_by_lane(d, x, [](double value) { return 0.5 * std::erfc(value * -0.70710678118654752440); }),
+                density};
+    } else {
+        const auto z = hn::Mul(hn::Abs(x), hn::Set(d, 0.707106781f));
+        const auto lower = hn::Mul(hn::Mul(bell, hn::Set(d, 0.5f)), scaled_erfc(d, z));
+        return {hn::IfThenElse(hn::Gt(x, hn::Zero(d)), hn::Sub(hn::Set(d, 1.0f), lower), lower), density};
+    }
 }
 
 // gelu(x) = x·Φ(x)  (Hendrycks and Gimpel 2016)
