@@ -73,7 +73,7 @@ struct AttentionForward {
 // the gradients are those of this part of it.
 struct AttentionBackward {
     View query, key, value, out, log_sum, out_gradient;  // out and out_gradient share a dtype: query's or compute type
-    View query_gradient, key_gradient, value_gradient;   // query's dtype, last stride 1; undefined: not wanted
+    View query_gradient, key_gradient, value_gradient;   // query's dtype or compute type; undefined: not wanted
 };
 
 inline Slot<void(const AttentionSettings&, const AttentionForward&)> attention{"attention"};

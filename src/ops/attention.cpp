@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/attention.h"
-#include "ops/binary.h"
+#include "ops/attention_inputs.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
 
@@ -109,13 +109,6 @@ Prepared prepare(const Tensor& query, const Tensor& key, const AttentionOptions&
     }
     return prepared;
 }
-
-Tensor with_dense_rows(const Tensor& x) {
-    const Tensor plain = x.detach();
-    return plain.size(3) <= 1 || plain.stride(3) == 1 ? plain : plain.clone();
-}
-
-DType compute_dtype(DType dtype) { return dtype == DType::F64 ? DType::F64 : DType::F32; }
 
 struct Saved {
     Tensor query, key, value, out, log_sum;

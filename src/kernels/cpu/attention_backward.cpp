@@ -165,7 +165,7 @@ class Backward {
             place(own, shared.data() + at * row_elements_);
             at += own.range.end - own.range.begin;
         }
-        share_tasks(heads_ * cut_.parts, true, [&](auto next) {
+        share_tasks(heads_ * cut_.parts, sizes_.worth_sharing(), [&](auto next) {
             BackwardBlock<T> block(settings_, views_, sizes_);
             const Scratch<T> own_buffer(one_part ? std::max<std::int64_t>(1, sizes_.keys * row_elements_) : 1);
             for (std::int64_t task = next(); task >= 0; task = next()) {

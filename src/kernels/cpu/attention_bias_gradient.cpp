@@ -23,7 +23,7 @@ class BiasGradient {
         std::fill_n(out_.as<T>(), out_.elements(), T(0));
         const std::int64_t blocks = (sizes_.queries + query_block - 1) / query_block;
         const std::int64_t pieces = out_.shape[2] > 1 ? blocks : 1, blocks_per_piece = blocks / pieces;
-        share_tasks(out_.shape[0] * out_.shape[1] * pieces, true, [&](auto next) {
+        share_tasks(out_.shape[0] * out_.shape[1] * pieces, sizes_.worth_sharing(), [&](auto next) {
             GradientTile<T> tile(settings_, views_, sizes_);
             for (std::int64_t task = next(); task >= 0; task = next()) {
                 const std::int64_t piece = task % pieces, head = task / pieces % out_.shape[1],

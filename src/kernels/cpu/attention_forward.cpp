@@ -136,8 +136,7 @@ template <class T>
 void forward(const kernels::AttentionSettings& settings, const kernels::AttentionForward& views) {
     const AttentionSizes sizes(views.query, views.key, views.value);
     const std::int64_t blocks = sizes.query_blocks(), tasks = sizes.rows * sizes.key_heads * blocks;
-    const bool worth_sharing = sizes.rows * sizes.heads * sizes.queries * sizes.keys * sizes.width > 1 << 16;
-    share_tasks(tasks, worth_sharing, [&](auto next) {
+    share_tasks(tasks, sizes.worth_sharing(), [&](auto next) {
         ForwardBlock<T> forward_block(settings, views, sizes);
         for (std::int64_t task = next(); task >= 0; task = next()) {
             // The last block first: under a causal mask it has the most keys, and short tasks even out the end.

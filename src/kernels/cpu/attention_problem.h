@@ -32,6 +32,8 @@ struct AttentionSizes {
           width(query.size(3)),
           value_width(value.size(3)) {}
 
+    // Work that is done before a second core would have woken up is left to one.
+    bool worth_sharing() const { return rows * heads * queries * keys * (width + value_width) > 1 << 20; }
     std::int64_t query_rows() const { return group * queries; }  // of one key head
     std::int64_t query_blocks() const { return (query_rows() + query_block - 1) / query_block; }
 };
