@@ -31,6 +31,8 @@ struct NormBackwardRow {
     const T* dout = nullptr;
     const T* sum_gradient = nullptr;  // or none
     const T* weight = nullptr;
+    const T* next_x = nullptr;  // the rows that will be read after these
+    const T* next_dout = nullptr;
     T mean = 0, rstd = 0;
     T* dx = nullptr;       // or none
     T* dweight = nullptr;  // added to; or none
@@ -48,37 +50,37 @@ namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <bool centred, class T>
-void row_gradient(const NormBackwardRow<T>& r) {
-    const auto mean = row::set<T>(r.mean), rstd = row::set<T>(r.rstd);
-    const auto sums = row::sum_pair<T>(r.width, [&](auto at, auto& first, auto& second) HWY_ATTR {
-        const auto normed = hn::Mul(hn::Sub(at.load(r.x), mean), rstd);
-        const auto y = hn::Mul(at.load(r.dout), at.load(r.weight));
-        if constexpr (centred) first = hn::Add(first, y);
-        second = hn::MulAdd(y, normed, second);
-    });
+HWY_INLINE auto normed_at(const NormBackwardRow<T>& r, auto at) {
+    auto x = at.load(r.x);
+    if constexpr (centred) x = hn::Sub(x, row::set<T>(r.mean));
+    return hn::Mul(x, row::set<T>(r.rstd));
+}
+
+template <bool centred, class T>
+void backward_row(const NormBackwardRow<T>& r) {
+    auto sums = row::Sums<T>{0, 0};
+    if (r.dx)
+        sums = row::sum_pair<T>(r.width, [&](auto at, auto& first, auto& second) HWY_ATTR {
+            const auto y = hn::Mul(at.load(r.dout), at.load(r.weight));
+            if constexpr (centred) first = hn::Add(first, y);
+            second = hn::MulAdd(y, normed_at<centred>(r, at), second);
+        });
     const auto y_mean = row::set<T>(sums.first / static_cast<T>(r.width));
     const auto y_normed_mean = row::set<T>(sums.second / static_cast<T>(r.width));
+    const auto rstd = row::set<T>(r.rstd);
     row::walk<T>(r.width, r.stream, r.dx, [&](auto at) HWY_ATTR {
-        const auto normed = hn::Mul(hn::Sub(at.load(r.x), mean), rstd);
-        auto d = hn::Mul(at.load(r.dout), at.load(r.weight));
+        const auto normed = normed_at<centred>(r, at), dout = at.load(r.dout);
+        hwy::Prefetch(r.next_x + at.i);
+        hwy::Prefetch(r.next_dout + at.i);
+        if (r.dweight) at.store(hn::MulAdd(dout, normed, at.load(r.dweight)), r.dweight);
+        if (r.dbias) at.store(hn::Add(dout, at.load(r.dbias)), r.dbias);
+        if (!r.dx) return;
+        auto d = hn::Mul(dout, at.load(r.weight));
         if constexpr (centred) d = hn::Sub(d, y_mean);
         d = hn::Mul(hn::NegMulAdd(normed, y_normed_mean, d), rstd);
         if (r.sum_gradient) d = hn::Add(d, at.load(r.sum_gradient));
         at.write(d, r.dx);
     });
-}
-
-template <bool centred, class T>
-void backward_row(const NormBackwardRow<T>& r) {
-    if (r.dx) row_gradient<centred>(r);
-    const auto mean = row::set<T>(r.mean), rstd = row::set<T>(r.rstd);
-    if (r.dweight)
-        row::walk<T>(r.width, [&](auto at) HWY_ATTR {
-            const auto normed = hn::Mul(hn::Sub(at.load(r.x), mean), rstd);
-            at.store(hn::MulAdd(at.load(r.dout), normed, at.load(r.dweight)), r.dweight);
-        });
-    if (r.dbias)
-        row::walk<T>(r.width, [&](auto at) HWY_ATTR { at.store(hn::Add(at.load(r.dbias), at.load(r.dout)), r.dbias); });
 }
 
 void layer_norm_backward_f32(const NormBackwardRow<float>& r) { backward_row<true>(r); }
@@ -175,6 +177,12 @@ class Gradient {
             r.mean = n_.mean.defined() ? means_[i] : Compute(0);
             r.rstd = rstds_[i];
             if (n_.dx.defined()) r.dx = result_row<Compute>(dx_[i], dx_.stride(), dx_buffer);
+            r.next_x = r.x;
+            r.next_dout = r.dout;
+            if constexpr (std::is_same_v<T, Compute>) {
+                r.next_x = x_[std::min(i + 1, rows_ - 1)];
+                r.next_dout = dout_[std::min(i + 1, rows_ - 1)];
+            }
             function_(r);
             if (n_.dx.defined()) store_row<Compute>(r.dx, dx_[i], dx_.stride(), width_);
         }

@@ -32,6 +32,16 @@ struct RopeHeads {
     bool adjacent = false, stream = false;
 };
 
+template <class T>
+struct RopeTables {
+    const float* inverse_frequencies = nullptr;
+    std::int64_t pairs = 0;
+    double magnitude = 1, sine_factor = 1;
+    bool adjacent = false;
+    T* sines = nullptr;
+    T* cosines = nullptr;
+};
+
 }  // namespace
 }  // namespace tessera
 #endif
@@ -81,19 +91,34 @@ HWY_INLINE void sine_and_cosine(Doubles angle, Doubles& sine, Doubles& cosine) {
     cosine = hn::Xor(hn::IfThenElse(is_odd, s, c), hn::BitCast(d, cosine_sign));
 }
 
-// The arrays have room for a whole vector past `pairs`.
-void sines_and_cosines(float position, const float* inverse_frequencies, std::int64_t pairs, double* sines,
-                       double* cosines) {
+// The tables of one position, as RopeHeads wants them. They have room for a whole vector past their end.
+template <class T>
+void fill_tables(const RopeTables<T>& tables, float position) {
     const row::Tag<double> d;
     const hn::Rebind<float, row::Tag<double>> floats;
+    const hn::Rebind<T, row::Tag<double>> results;
     const auto lanes = row::lanes_of<double>();
-    for (std::int64_t i = 0; i < pairs; i += lanes) {
-        const auto frequency =
-            hn::MaskedLoad(hn::FirstN(floats, static_cast<std::size_t>(pairs - i)), floats, inverse_frequencies + i);
+    const auto magnitude = row::set(tables.magnitude), sine_factor = row::set(tables.sine_factor);
+    for (std::int64_t i = 0; i < tables.pairs; i += lanes) {
+        const auto present = hn::FirstN(floats, static_cast<std::size_t>(tables.pairs - i));
+        const auto frequency = hn::MaskedLoad(present, floats, tables.inverse_frequencies + i);
         Doubles sine, cosine;
         sine_and_cosine(hn::PromoteTo(d, hn::Mul(frequency, hn::Set(floats, position))), sine, cosine);
-        hn::StoreU(sine, d, sines + i);
-        hn::StoreU(cosine, d, cosines + i);
+        hn::Vec<decltype(results)> s, c;
+        if constexpr (std::is_same_v<T, double>) {
+            s = hn::Mul(sine, sine_factor);
+            c = hn::Mul(cosine, magnitude);
+        } else {
+            s = hn::DemoteTo(results, hn::Mul(sine, sine_factor));
+            c = hn::DemoteTo(results, hn::Mul(cosine, magnitude));
+        }
+        if (tables.adjacent) {
+            hn::StoreInterleaved2(hn::Neg(s), s, results, tables.sines + 2 * i);
+            hn::StoreInterleaved2(c, c, results, tables.cosines + 2 * i);
+        } else {
+            hn::StoreU(s, results, tables.sines + i);
+            hn::StoreU(c, results, tables.cosines + i);
+        }
     }
 }
 
@@ -131,6 +156,8 @@ void rope_heads(const RopeHeads<T>& r) {
     }
 }
 
+void fill_tables_f32(const RopeTables<float>& tables, float position) { fill_tables(tables, position); }
+void fill_tables_f64(const RopeTables<double>& tables, float position) { fill_tables(tables, position); }
 void rope_f32(const RopeHeads<float>& r) { rope_heads(r); }
 void rope_f64(const RopeHeads<double>& r) { rope_heads(r); }
 
@@ -142,98 +169,70 @@ HWY_AFTER_NAMESPACE();
 namespace tessera {
 namespace {
 
-HWY_EXPORT(sines_and_cosines);
+HWY_EXPORT(fill_tables_f32);
+HWY_EXPORT(fill_tables_f64);
 HWY_EXPORT(rope_f32);
 HWY_EXPORT(rope_f64);
 
-// The tables of one position, as RopeHeads wants them.
 template <class T>
-class Angles {
-   public:
-    explicit Angles(const kernels::Rope& rope)
-        : rope_(rope),
-          pairs_(rope.inverse_frequencies.elements()),
-          double_sines_(padded(pairs_)),
-          double_cosines_(padded(pairs_)),
-          sines_(padded(2 * pairs_)),
-          cosines_(padded(2 * pairs_)) {}
-
-    void at(std::int64_t position) {
-        HWY_DYNAMIC_DISPATCH(sines_and_cosines)
-        (static_cast<float>(position), rope_.inverse_frequencies.as<float>(), pairs_, double_sines_.data(),
-         double_cosines_.data());
-        const double sine_factor = rope_.inverse ? -rope_.magnitude : rope_.magnitude;
-        for (std::size_t i = 0; i < static_cast<std::size_t>(pairs_); ++i) {
-            const T sine = static_cast<T>(double_sines_[i] * sine_factor);
-            const T cosine = static_cast<T>(double_cosines_[i] * rope_.magnitude);
-            if (rope_.adjacent) {
-                sines_[2 * i] = -sine;
-                sines_[2 * i + 1] = sine;
-                cosines_[2 * i] = cosines_[2 * i + 1] = cosine;
-            } else {
-                sines_[i] = sine;
-                cosines_[i] = cosine;
-            }
-        }
-    }
-
-    const T* sines() const { return sines_.data(); }
-    const T* cosines() const { return cosines_.data(); }
-
-   private:
-    static std::size_t padded(std::int64_t count) { return static_cast<std::size_t>(count) + 64; }
-
-    const kernels::Rope& rope_;
-    std::int64_t pairs_;
-    std::vector<double> double_sines_, double_cosines_;
-    std::vector<T> sines_, cosines_;
+struct Functions {
+    void (*fill_tables)(const RopeTables<T>&, float position);
+    void (*rotate)(const RopeHeads<T>&);
 };
 
 template <class T, class Compute>
 void rotate_position(const kernels::Rope& rope, const T* x, T* out, RopeHeads<Compute> heads,
-                     void (*function)(const RopeHeads<Compute>&)) {
+                     const std::array<Compute*, 2>& buffers, const Functions<Compute>& functions) {
+    const std::int64_t count = rope.x.shape[2], x_step = rope.x.strides[3], out_step = rope.out.strides[3];
     if constexpr (std::is_same_v<T, Compute>) {
-        if (rope.x.strides[3] == 1 && rope.out.strides[3] == 1) {
+        if (x_step == 1 && out_step == 1) {
             heads.x = x;
             heads.out = out;
-            heads.heads = rope.x.shape[2];
+            heads.heads = count;
             heads.x_stride = rope.x.strides[2];
             heads.out_stride = rope.out.strides[2];
-            return function(heads);
+            return functions.rotate(heads);
         }
     }
-    const auto [x_buffer, out_buffer] = thread_buffers<2, Compute>(heads.width);
     heads.stream = false;
-    for (std::int64_t head = 0; head < rope.x.shape[2]; ++head) {
-        heads.x = load_row<Compute>(x + head * rope.x.strides[2], rope.x.strides[3], heads.width, x_buffer);
-        heads.out = out_buffer;
-        function(heads);
-        store_row<Compute>(out_buffer, out + head * rope.out.strides[2], rope.out.strides[3], heads.width);
+    heads.out = buffers[1];
+    for (std::int64_t head = 0; head < count; ++head) {
+        heads.x = load_row<Compute>(x + head * rope.x.strides[2], x_step, heads.width, buffers[0]);
+        functions.rotate(heads);
+        store_row<Compute>(heads.out, out + head * rope.out.strides[2], out_step, heads.width);
     }
 }
 
 template <class T, class Compute>
-void run(const kernels::Rope& rope, void (*function)(const RopeHeads<Compute>&)) {
-    const std::int64_t time = rope.x.shape[1], pairs = rope.inverse_frequencies.elements();
+void run(const kernels::Rope& rope, const Functions<Compute>& functions) {
+    const std::int64_t time = rope.x.shape[1], width = rope.x.shape[3], pairs = rope.inverse_frequencies.elements();
+    RopeTables<Compute> tables;
+    tables.inverse_frequencies = rope.inverse_frequencies.as<float>();
+    tables.pairs = pairs;
+    tables.magnitude = rope.magnitude;
+    tables.sine_factor = rope.inverse ? -rope.magnitude : rope.magnitude;
+    tables.adjacent = rope.adjacent;
     RopeHeads<Compute> heads;
     heads.pairs = pairs;
-    heads.width = rope.x.shape[3];
+    heads.width = width;
     heads.adjacent = rope.adjacent;
     // Both halves are written in step, so they must lie alike in their cache lines.
     const bool aligns = rope.adjacent || pairs * static_cast<std::int64_t>(sizeof(T)) % 64 == 0;
     heads.stream = aligns && worth_streaming(bytes_of(rope.out.dtype, rope.out.elements()));
-    const std::int64_t grain = rows_per_piece(rope.x.shape[2] * heads.width);
-    parallel_for(rope.x.shape[0] * time, grain, [&](std::int64_t begin, std::int64_t end) {
-        Angles<Compute> angles(rope);
-        RopeHeads<Compute> mine = heads;
-        mine.sines = angles.sines();
-        mine.cosines = angles.cosines();
+    const std::int64_t grain = rows_per_piece(rope.x.shape[2] * width);
+    parallel_for(rope.x.shape[0] * time, grain, [=, &rope, &functions](std::int64_t begin, std::int64_t end) {
+        const auto [x_buffer, out_buffer, sines, cosines] = thread_buffers<4, Compute>(width + 64);
+        RopeTables<Compute> my_tables = tables;
+        RopeHeads<Compute> my_heads = heads;
+        my_heads.sines = my_tables.sines = sines;
+        my_heads.cosines = my_tables.cosines = cosines;
         for (std::int64_t i = begin; i < end; ++i) {
             const std::int64_t batch = i / time, t = i % time;
-            angles.at(
-                rope.positions.as<std::int64_t>()[batch * rope.positions.strides[0] + t * rope.positions.strides[1]]);
-            rotate_position(rope, rope.x.as<T>() + batch * rope.x.strides[0] + t * rope.x.strides[1],
-                            rope.out.as<T>() + batch * rope.out.strides[0] + t * rope.out.strides[1], mine, function);
+            const auto offset_in = [=](const View& view) { return batch * view.strides[0] + t * view.strides[1]; };
+            const std::int64_t position = rope.positions.as<std::int64_t>()[offset_in(rope.positions)];
+            functions.fill_tables(my_tables, static_cast<float>(position));
+            rotate_position(rope, rope.x.as<T>() + offset_in(rope.x), rope.out.as<T>() + offset_in(rope.out), my_heads,
+                            {x_buffer, out_buffer}, functions);
         }
     });
 }
@@ -241,9 +240,9 @@ void run(const kernels::Rope& rope, void (*function)(const RopeHeads<Compute>&))
 void rope_on_cpu(const kernels::Rope& rope) {
     visit_float(rope.x.dtype, "rope", [&]<class T>(Type<T>) {
         if constexpr (std::is_same_v<T, double>)
-            run<T, double>(rope, &HWY_DYNAMIC_DISPATCH(rope_f64));
+            run<T, double>(rope, {&HWY_DYNAMIC_DISPATCH(fill_tables_f64), &HWY_DYNAMIC_DISPATCH(rope_f64)});
         else
-            run<T, float>(rope, &HWY_DYNAMIC_DISPATCH(rope_f32));
+            run<T, float>(rope, {&HWY_DYNAMIC_DISPATCH(fill_tables_f32), &HWY_DYNAMIC_DISPATCH(rope_f32)});
     });
 }
 

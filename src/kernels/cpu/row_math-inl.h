@@ -1,4 +1,5 @@
-// Vectors over one row: walking it, its sums and its maximum. Included once per Highway target by the row kernels.
+// Vectors over one row: walking it, its sums, its maximum and softmax's exp. Included once per Highway target by the
+// row kernels.
 #if defined(TESSERA_ROW_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TESSERA_ROW_MATH_INL_H_
 #undef TESSERA_ROW_MATH_INL_H_
@@ -12,6 +13,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
+
+#include "kernels/cpu/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
@@ -154,6 +158,34 @@ HWY_INLINE T maximum(const T* row, std::int64_t length) {
         m1 = hn::Max(m1, hn::IfThenElse(rest.mask(), rest.load(row), least));
     }
     return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3))));
+}
+
+// e^x for x ≤ 0, what softmax needs, in half the instructions of the general exp: no overflow to mind, and results
+// below the normal numbers are 0. NaN stays NaN.
+template <class T>
+HWY_INLINE Vector<T> exp_not_above_zero(Vector<T> x) {
+    const Tag<T> d;
+    if constexpr (std::is_same_v<T, double>) {
+        return math::exp(d, x);
+    } else {
+        const hn::RebindToSigned<Tag<T>> integers;
+        // x = n·ln 2 + r. Adding 1.5·2^23 leaves the nearest integer n in the low mantissa bits.
+        const auto rounder = hn::Set(d, 0x1.8p23f);
+        const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), rounder);
+        const auto n = hn::Sub(shifted, rounder);
+        auto r = hn::NegMulAdd(n, hn::Set(d, 0x1.62e4p-1f), x);  // ln 2 in two parts; n times the first is exact
+        r = hn::NegMulAdd(n, hn::Set(d, 0x1.7f7d1cp-20f), r);
+        // The polynomial of least relative error for |r| ≤ ln 2 / 2, rounded to floats: 2e-8.
+        auto p = hn::MulAdd(hn::Set(d, 0.00138368155f), r, hn::Set(d, 0.00837484095f));
+        p = hn::MulAdd(p, r, hn::Set(d, 0.0416682288f));
+        p = hn::MulAdd(p, r, hn::Set(d, 0.166664198f));
+        p = hn::MulAdd(p, r, hn::Set(d, 0.499999911f));
+        p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
+        p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
+        const auto exponent = hn::Add(hn::BitCast(integers, shifted), hn::Set(integers, 127));
+        const auto power = hn::BitCast(d, hn::ShiftLeft<23>(exponent));
+        return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), hn::Mul(p, power));
+    }
 }
 
 }  // namespace row

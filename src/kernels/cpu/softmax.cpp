@@ -16,7 +16,6 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/row_math-inl.h"
-#include "kernels/cpu/vector_math-inl.h"
 
 #ifndef TESSERA_SOFTMAX_ROWS
 #define TESSERA_SOFTMAX_ROWS
@@ -58,7 +57,7 @@ template <class T>
 void softmax_row(const SoftmaxRow<T>& r) {
     const auto largest = row::set<T>(finite_maximum(r));
     const T total = row::sum<T>(r.length, [&](auto at) HWY_ATTR {
-        const auto value = math::exp(row::Tag<T>(), hn::Sub(at.load(r.x), largest));
+        const auto value = row::exp_not_above_zero<T>(hn::Sub(at.load(r.x), largest));
         hwy::Prefetch(r.next + at.i);
         at.store(value, r.scratch);
         return value;
@@ -75,7 +74,7 @@ void log_softmax_row(const SoftmaxRow<T>& r) {
     const auto shift = row::set<T>(largest);
     const T total = row::sum<T>(r.length, [&](auto at) HWY_ATTR {
         hwy::Prefetch(r.next + at.i);
-        return math::exp(row::Tag<T>(), hn::Sub(at.load(r.x), shift));
+        return row::exp_not_above_zero<T>(hn::Sub(at.load(r.x), shift));
     });
     const auto log_total = row::set<T>(total == 0 ? T(0) : std::log(total));
     row::walk<T>(r.length, r.stream, r.out,
@@ -98,7 +97,7 @@ void log_softmax_backward_row(const SoftmaxRow<T>& r) {
     const auto total = row::set<T>(row::sum<T>(r.length, [&](auto at) HWY_ATTR { return at.load(r.dy); }));
     row::walk<T>(r.length, r.stream, r.out, [&](auto at) HWY_ATTR {
         hwy::Prefetch(r.next + at.i);
-        at.write(hn::NegMulAdd(math::exp(row::Tag<T>(), at.load(r.x)), total, at.load(r.dy)), r.out);
+        at.write(hn::NegMulAdd(row::exp_not_above_zero<T>(at.load(r.x)), total, at.load(r.dy)), r.out);
     });
 }
 
