@@ -18,8 +18,8 @@ struct SgdStep {
 };
 struct SgdBuffers {
     View values, gradients;
-    View momentum;  // undefined where there is none
-    View rounded;
+    View momentum = {};  // undefined where there is none
+    View rounded = {};
 };
 inline Slot<void(const SgdStep& step, const SgdBuffers& buffers)> sgd{"sgd"};
 
@@ -34,7 +34,7 @@ struct AdamWStep {
 };
 struct AdamWBuffers {
     View values, gradients, first_moment, second_moment;
-    View rounded;
+    View rounded = {};
 };
 inline Slot<void(const AdamWStep& step, const AdamWBuffers& buffers)> adamw{"adamw"};
 
@@ -55,7 +55,7 @@ struct AdafactorBuffers {
     View row_moment, column_moment;  // (L, R), (L, C): for matrices
     View second_moment;              // (N): for vectors
     View first_moment;               // shape of values, or undefined
-    View rounded;
+    View rounded = {};
 };
 inline Slot<void(const AdafactorStep& step, const AdafactorBuffers& buffers)> adafactor{"adafactor"};
 

@@ -14,6 +14,8 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/cpu/over_vectors-inl.h"
+
 #ifndef TESSERA_ADAFACTOR_ROW
 #define TESSERA_ADAFACTOR_ROW
 namespace tessera {
@@ -76,26 +78,22 @@ HWY_INLINE double update_squares(const AdafactorRow<T>& row, std::int64_t count)
     return sum;
 }
 
-template <class T, class D>
-HWY_INLINE void apply_at(const AdafactorRow<T>& row, D d, std::int64_t i) {
-    const auto factor = hn::Mul(hn::Set(d, row.row_factor), hn::LoadU(d, row.column_factor + i));
-    auto update = hn::Mul(hn::Mul(hn::LoadU(d, row.gradients + i), factor), hn::Set(d, row.scale));
-    if (row.first_moment != nullptr) {
-        update = hn::MulAdd(hn::Set(d, row.beta1), hn::LoadU(d, row.first_moment + i),
-                            hn::Mul(hn::Set(d, row.rest1), update));
-        hn::StoreU(update, d, row.first_moment + i);
-    }
-    hn::StoreU(hn::Sub(hn::Mul(hn::LoadU(d, row.values + i), hn::Set(d, row.keep)), update), d, row.values + i);
-}
-
 template <class T>
-HWY_INLINE void apply(const AdafactorRow<T>& row, std::int64_t count) {
-    const hn::ScalableTag<T> d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    std::int64_t i = 0;
-    for (; i + lanes <= count; i += lanes) apply_at(row, d, i);
-    for (; i < count; ++i) apply_at(row, hn::CappedTag<T, 1>(), i);
-}
+struct ApplyAt {
+    AdafactorRow<T> row;
+
+    template <class D>
+    HWY_INLINE void operator()(D d, std::int64_t i) const {
+        const auto factor = hn::Mul(hn::Set(d, row.row_factor), hn::LoadU(d, row.column_factor + i));
+        auto update = hn::Mul(hn::Mul(hn::LoadU(d, row.gradients + i), factor), hn::Set(d, row.scale));
+        if (row.first_moment != nullptr) {
+            update = hn::MulAdd(hn::Set(d, row.beta1), hn::LoadU(d, row.first_moment + i),
+                                hn::Mul(hn::Set(d, row.rest1), update));
+            hn::StoreU(update, d, row.first_moment + i);
+        }
+        hn::StoreU(hn::Sub(hn::Mul(hn::LoadU(d, row.values + i), hn::Set(d, row.keep)), update), d, row.values + i);
+    }
+};
 
 double add_squares_f32(const float* g, float epsilon, float* columns, std::int64_t count) {
     return add_squares(g, epsilon, columns, count);
@@ -105,8 +103,10 @@ double add_squares_f64(const double* g, double epsilon, double* columns, std::in
 }
 double update_squares_f32(const AdafactorRow<float>& row, std::int64_t count) { return update_squares(row, count); }
 double update_squares_f64(const AdafactorRow<double>& row, std::int64_t count) { return update_squares(row, count); }
-void apply_f32(const AdafactorRow<float>& row, std::int64_t count) { apply(row, count); }
-void apply_f64(const AdafactorRow<double>& row, std::int64_t count) { apply(row, count); }
+void apply_f32(const AdafactorRow<float>& row, std::int64_t count) { over_vectors<float>(count, ApplyAt<float>{row}); }
+void apply_f64(const AdafactorRow<double>& row, std::int64_t count) {
+    over_vectors<double>(count, ApplyAt<double>{row});
+}
 
 }  // namespace tessera::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

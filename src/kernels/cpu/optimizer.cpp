@@ -13,6 +13,8 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/cpu/over_vectors-inl.h"
+
 #ifndef TESSERA_OPTIMIZER_ROWS
 #define TESSERA_OPTIMIZER_ROWS
 namespace tessera {
@@ -43,17 +45,6 @@ struct AdamWRow {
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Runs `at(d, i)` over whole vectors and then element by element: the same operations, so the same bits.
-template <class T, class At>
-HWY_INLINE void over_vectors(std::int64_t count, const At& at) {
-    const hn::ScalableTag<T> d;
-    const hn::CappedTag<T, 1> one;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    std::int64_t i = 0;
-    for (; i + lanes <= count; i += lanes) at(d, i);
-    for (; i < count; ++i) at(one, i);
-}
 
 template <class T>
 struct SgdAt {
