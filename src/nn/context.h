@@ -1,6 +1,8 @@
 // What varies from call to call and is passed down, never stored: so a module is const and shared between requests.
 #pragma once
 
+#include <vector>
+
 #include "core/random.h"
 #include "ops/attention.h"
 #include "tensor/tensor.h"
@@ -14,6 +16,8 @@ struct Context {
     bool training = false;         // dropout is on
     bool recompute = false;        // stacks run each block again in backward instead of keeping its inside
     RandomKey key = {};            // of this step
+    // Where layers of experts leave their router's logits (N, E), for the loss that keeps experts equally busy.
+    std::vector<Tensor>* router_logits = nullptr;
 
     // The same context with a random key of its own, for layer or use `index`.
     Context child(std::uint64_t index) const {

@@ -34,7 +34,7 @@ FeedForward::FeedForward(const FeedForwardSettings& settings)
     if (gated) gate = Linear(settings.width, settings.hidden, settings.has_bias);
 }
 
-Tensor FeedForward::forward(const Tensor& x) const {
+Tensor FeedForward::forward(const Tensor& x, const Context&) const {
     const Tensor hidden =
         gated ? gated_activation(activation, gate.forward(x), up.forward(x)) : activate(activation, up.forward(x));
     return down.forward(hidden);

@@ -2,9 +2,16 @@
 // (GLU variants, Shazeer 2020: swiglu is gated silu, geglu gated gelu).
 #pragma once
 
+#include "nn/context.h"
 #include "nn/linear.h"
 
 namespace tessera::nn {
+
+// What a block asks of the part after attention: each token on its own, (…, width) → (…, width).
+class PositionWise : public Module {
+   public:
+    virtual Tensor forward(const Tensor& x, const Context& context) const = 0;
+};
 
 enum class Activation { relu, gelu, gelu_tanh, silu };
 Tensor activate(Activation activation, const Tensor& x);
@@ -17,10 +24,10 @@ struct FeedForwardSettings {
     bool has_bias = true;
 };
 
-class FeedForward : public Layer {
+class FeedForward : public PositionWise {
    public:
     explicit FeedForward(const FeedForwardSettings& settings);
-    Tensor forward(const Tensor& x) const override;
+    Tensor forward(const Tensor& x, const Context& context = {}) const override;
     void visit(const Visitor& visitor) override;
 
     Linear gate, up, down;  // gate has no weight unless gated

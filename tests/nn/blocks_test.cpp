@@ -30,7 +30,7 @@ std::unique_ptr<DotProductAttention> attention(double dropout = 0) {
     return std::make_unique<DotProductAttention>(DotProductSettings{
         .width = width, .heads = 3, .kv_heads = 1, .rope = RopeSettings{.rotary_width = 4}, .dropout = dropout});
 }
-std::unique_ptr<Layer> feed_forward() {
+std::unique_ptr<PositionWise> feed_forward() {
     return std::make_unique<FeedForward>(
         FeedForwardSettings{.width = width, .hidden = 20, .activation = Activation::silu, .gated = true});
 }
@@ -51,7 +51,7 @@ struct Opened : B {
     using B::B;
     const BlockParts& inside() const { return this->parts_; }
     Tensor a(const Tensor& x) const { return inside().attention->forward(x, causal); }
-    Tensor f(const Tensor& x) const { return inside().feed_forward->forward(x); }
+    Tensor f(const Tensor& x) const { return inside().feed_forward->forward(x, causal); }
     Tensor n1(const Tensor& x) const { return inside().attention_norm->forward(x); }
     Tensor n2(const Tensor& x) const { return inside().feed_forward_norm->forward(x); }
 };

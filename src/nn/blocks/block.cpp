@@ -23,7 +23,7 @@ Tensor PreNormBlock::forward(const Tensor& x, const Context& context, Cache* cac
     const Tensor attended =
         parts_.attention->forward(parts_.attention_norm->forward(x), context.child(in_attention), cache);
     const Tensor middle = ops::add(x, drop(attended, parts_.dropout, context, after_attention));
-    const Tensor fed = parts_.feed_forward->forward(parts_.feed_forward_norm->forward(middle));
+    const Tensor fed = parts_.feed_forward->forward(parts_.feed_forward_norm->forward(middle), context);
     return ops::add(middle, drop(fed, parts_.dropout, context, after_feed_forward));
 }
 
@@ -31,14 +31,14 @@ Tensor PostNormBlock::forward(const Tensor& x, const Context& context, Cache* ca
     const Tensor attended = parts_.attention->forward(x, context.child(in_attention), cache);
     const Tensor middle =
         parts_.attention_norm->forward(ops::add(x, drop(attended, parts_.dropout, context, after_attention)));
-    const Tensor fed = parts_.feed_forward->forward(middle);
+    const Tensor fed = parts_.feed_forward->forward(middle, context);
     return parts_.feed_forward_norm->forward(ops::add(middle, drop(fed, parts_.dropout, context, after_feed_forward)));
 }
 
 Tensor ParallelBlock::forward(const Tensor& x, const Context& context, Cache* cache) const {
     const Tensor normed = parts_.attention_norm->forward(x);
     const Tensor fed =
-        parts_.feed_forward->forward(parts_.feed_forward_norm ? parts_.feed_forward_norm->forward(x) : normed);
+        parts_.feed_forward->forward(parts_.feed_forward_norm ? parts_.feed_forward_norm->forward(x) : normed, context);
     const Tensor attended = parts_.attention->forward(normed, context.child(in_attention), cache);
     return ops::add(ops::add(x, drop(attended, parts_.dropout, context, after_attention)),
                     drop(fed, parts_.dropout, context, after_feed_forward));
@@ -49,7 +49,7 @@ Tensor SandwichBlock::forward(const Tensor& x, const Context& context, Cache* ca
         parts_.attention->forward(parts_.attention_norm->forward(x), context.child(in_attention), cache);
     const Tensor middle =
         ops::add(x, drop(parts_.after_attention_norm->forward(attended), parts_.dropout, context, after_attention));
-    const Tensor fed = parts_.feed_forward->forward(parts_.feed_forward_norm->forward(middle));
+    const Tensor fed = parts_.feed_forward->forward(parts_.feed_forward_norm->forward(middle), context);
     return ops::add(middle,
                     drop(parts_.after_feed_forward_norm->forward(fed), parts_.dropout, context, after_feed_forward));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nn/attention/self_attention.h"
+#include "nn/feed_forward.h"
 #include "nn/module.h"
 
 namespace tessera::nn {
@@ -10,7 +11,7 @@ namespace tessera::nn {
 // What goes into a block. Norms that an arrangement does not use stay empty.
 struct BlockParts {
     std::unique_ptr<SelfAttention> attention;
-    std::unique_ptr<Layer> feed_forward;
+    std::unique_ptr<PositionWise> feed_forward;
     std::unique_ptr<Layer> attention_norm;
     std::unique_ptr<Layer> feed_forward_norm;
     std::unique_ptr<Layer> after_attention_norm;     // sandwich

@@ -40,7 +40,7 @@ Tensor CrossBlock::forward(const Tensor& x, const Memory& memory, const Context&
     stream = step(stream, *parts_.cross_attention_norm, after_cross,
                   [&](const Tensor& in) { return cross(in, memory, context.child(in_cross), cache); });
     return step(stream, *parts_.feed_forward_norm, after_feed_forward,
-                [&](const Tensor& in) { return parts_.feed_forward->forward(in); });
+                [&](const Tensor& in) { return parts_.feed_forward->forward(in, context); });
 }
 
 std::unique_ptr<CrossCache> CrossBlock::make_cache(std::int64_t capacity) const {

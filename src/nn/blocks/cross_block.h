@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nn/attention/dot_product.h"
+#include "nn/feed_forward.h"
 #include "nn/module.h"
 
 namespace tessera::nn {
@@ -13,7 +14,7 @@ enum class NormPlacement {
 
 struct CrossBlockParts {
     std::unique_ptr<DotProductAttention> self_attention, cross_attention;
-    std::unique_ptr<Layer> feed_forward;
+    std::unique_ptr<PositionWise> feed_forward;
     std::unique_ptr<Layer> self_attention_norm, cross_attention_norm, feed_forward_norm;
     NormPlacement norms = NormPlacement::after;
     double dropout = 0;
