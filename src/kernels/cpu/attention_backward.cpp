@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/attention.h"
+#include "kernels/cpu/attention_cut.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention_backward.cpp"
@@ -12,42 +13,6 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/attention_gradients.h"
-
-#ifndef TESSERA_ATTENTION_BACKWARD_CUT
-#define TESSERA_ATTENTION_BACKWARD_CUT
-namespace tessera {
-
-// How the work is cut: by shape alone.
-struct BackwardCut {
-    std::int64_t parts;            // tasks for each key head
-    std::int64_t blocks_per_part;  // query blocks of a task
-
-    explicit BackwardCut(const AttentionSizes& sizes) {
-        constexpr std::int64_t enough_tasks = 8, least_blocks = 4;
-        const std::int64_t heads = sizes.rows * sizes.key_heads, blocks = sizes.query_blocks();
-        const std::int64_t wanted = (enough_tasks + heads - 1) / heads;
-        blocks_per_part = std::max(std::min(least_blocks, blocks), (blocks + wanted - 1) / wanted);
-        parts = (blocks + blocks_per_part - 1) / blocks_per_part;
-    }
-};
-
-// The keys that a task's queries see.
-inline kernels::KeyRange keys_of_part(const kernels::KeyMask& mask, const AttentionSizes& sizes, const BackwardCut& cut,
-                                      std::int64_t key_head, std::int64_t part) {
-    const std::int64_t begin = part * cut.blocks_per_part * query_block;
-    const std::int64_t end = std::min(sizes.query_rows(), begin + cut.blocks_per_part * query_block);
-    kernels::KeyRange seen{sizes.keys, 0};
-    for (std::int64_t i = begin; i < end; ++i) {
-        const kernels::KeyRange range =
-            mask.range(key_head / sizes.key_heads, i % sizes.queries, sizes.queries, sizes.keys);
-        if (range.begin == range.end) continue;
-        seen = {std::min(seen.begin, range.begin), std::max(seen.end, range.end)};
-    }
-    return seen.begin < seen.end ? seen : kernels::KeyRange{0, 0};
-}
-
-}  // namespace tessera
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {

@@ -21,6 +21,7 @@ class BiasGradient {
 
     void run() const {
         std::fill_n(out_.as<T>(), out_.elements(), T(0));
+        if (views_.log_sum.elements() == 0) return;
         const std::int64_t blocks = (sizes_.queries + query_block - 1) / query_block;
         const std::int64_t pieces = out_.shape[2] > 1 ? blocks : 1, blocks_per_piece = blocks / pieces;
         share_tasks(out_.shape[0] * out_.shape[1] * pieces, sizes_.worth_sharing(), [&](auto next) {
@@ -100,7 +101,6 @@ HWY_EXPORT(attention_bias_gradient_f64);
 
 void attention_bias_gradient_on_cpu(const kernels::AttentionSettings& settings, const kernels::AttentionBackward& views,
                                     const View& out) {
-    if (views.log_sum.elements() == 0) return;
     if (views.query.dtype == DType::F64)
         HWY_DYNAMIC_DISPATCH(attention_bias_gradient_f64)(settings, views, out);
     else

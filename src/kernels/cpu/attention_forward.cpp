@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/attention.h"
+#include "kernels/cpu/attention_few.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention_forward.cpp"
@@ -167,6 +168,8 @@ HWY_EXPORT(attention_forward_f64);
 
 void attention_on_cpu(const kernels::AttentionSettings& settings, const kernels::AttentionForward& views) {
     if (views.log_sum.elements() == 0) return;
+    if (AttentionSizes(views.query, views.key, views.value).query_rows() <= few_rows && settings.dropout == 0)
+        return attention_of_few(settings, views);
     if (views.query.dtype == DType::F64)
         HWY_DYNAMIC_DISPATCH(attention_forward_f64)(settings, views);
     else

@@ -24,6 +24,18 @@ constexpr double log_of_2 = 0.69314718055994530942;
 // Stands for "no score yet": finite, so that subtracting it from −infinity is no NaN, and below any real score.
 constexpr double no_score = -1e30;
 
+// The bias of one row of a block for the keys [first, first + count), in units of log 2.
+template <class T>
+void load_bias_row(const View& bias, const QueryBlock& block, std::int64_t row, std::int64_t first, std::int64_t count,
+                   T* to) {
+    const auto at = static_cast<std::size_t>(row);
+    const std::int64_t step = bias.strides[3] * info(bias.dtype).block_bytes;
+    const std::byte* from = row_address(bias, block.row, block.head[at], block.query[at]) + first * step;
+    const T factor = static_cast<T>(log2_e);
+    if (bias.strides[3] == 1) return load_values(from, bias.dtype, count, count, factor, to);
+    for (std::int64_t key = 0; key < count; ++key) load_values(from + key * step, bias.dtype, 1, 1, factor, to + key);
+}
+
 // The scores of one query block against a run of keys.
 template <class T>
 class ScoreTile {
@@ -125,19 +137,8 @@ class ScoreTile {
     }
 
     void add_bias() {
-        const View& bias = settings_.bias;
-        const std::int64_t bytes = info(bias.dtype).block_bytes;
         for (std::int64_t i = 0; i < block_->count; ++i) {
-            const auto at = static_cast<std::size_t>(i);
-            const std::byte* from =
-                row_address(bias, block_->row, block_->head[at], block_->query[at]) + first_ * bias.strides[3] * bytes;
-            if (bias.strides[3] == 1) {
-                load_values<T>(from, bias.dtype, count_, count_, static_cast<T>(log2_e), bias_row_.data());
-            } else {
-                for (std::int64_t key = 0; key < count_; ++key)
-                    load_values<T>(from + key * bias.strides[3] * bytes, bias.dtype, 1, 1, static_cast<T>(log2_e),
-                                   bias_row_.data() + key);
-            }
+            load_bias_row(settings_.bias, *block_, i, first_, count_, bias_row_.data());
             for (std::int64_t key = 0; key < count_; ++key) scores_.data()[key * stride + i] += bias_row_.data()[key];
         }
     }
