@@ -52,15 +52,26 @@ std::optional<GemmMatrix> as_matrix(const View& view) {
     return std::nullopt;
 }
 
-// A row-major copy in another dtype. Dimensions that are broadcast stay so.
+// The view with its last two dimensions swapped.
+View transposed(const View& view) {
+    View out = view;
+    std::swap(out.shape[view.rank() - 1], out.shape[view.rank() - 2]);
+    std::swap(out.strides[view.rank() - 1], out.strides[view.rank() - 2]);
+    return out;
+}
+
+// A dense copy in another dtype. What is broadcast or transposed stays so: each value is copied once, in order.
 class DenseCopy {
    public:
-    DenseCopy(const View& from, DType dtype, bool copy = true) : scratch_(bytes_of(dtype, distinct(from).elements())) {
-        const View source = distinct(from);
+    DenseCopy(const View& from, DType dtype, bool keep_transpose = true, bool copy = true)
+        : swap_(keep_transpose && from.rank() >= 2 && from.stride(-2) < from.stride(-1)),
+          scratch_(bytes_of(dtype, distinct(from).elements())) {
+        const View source = swap_ ? transposed(distinct(from)) : distinct(from);
         view_ = {scratch_.data(), dtype, cpu, source.shape, contiguous_strides(source.shape)};
         if (copy && source.elements() > 0) kernels::copy.on(cpu)(source, view_);
         for (int dim = 0; dim + 2 < from.rank(); ++dim)
             if (from.shape[dim] != source.shape[dim]) view_.strides[dim] = 0;
+        if (swap_) view_ = transposed(view_);
         view_.shape = from.shape;
     }
     const View& view() const { return view_; }
@@ -72,6 +83,7 @@ class DenseCopy {
             if (view.strides[dim] == 0 && view.shape[dim] > 1) out.shape[dim] = 1;
         return out;
     }
+    bool swap_;
     Scratch scratch_;
     View view_;
 };
@@ -105,8 +117,8 @@ Cut cut_for(const GemmShape& shape) {
             static_cast<double>(cut.rows) * static_cast<double>(cut.columns) * static_cast<double>(shape.inner);
         if (work < 2 * least_work) break;
         // The first cut gives a second core something to do; later ones must leave pieces that reuse what they load.
-        const std::int64_t least_columns = pieces == 1 || shape.rows <= 64 ? 64 : 384;
-        const std::int64_t least_rows = pieces == 1 || shape.columns <= 64 ? 64 : 512;
+        const std::int64_t least_columns = pieces == 1 ? 64 : 384;
+        const std::int64_t least_rows = pieces == 1 ? 64 : 512;
         if (halved(cut.columns) >= least_columns && halved(cut.columns) < cut.columns)
             cut.columns = halved(cut.columns);
         else if (halved(cut.rows) >= least_rows && halved(cut.rows) < cut.rows)
@@ -178,7 +190,7 @@ void run_few_vectors(const FewVectors& p) {
     const View& weight = p.weight;
     const std::int64_t count = p.x.size(-2), length = p.x.size(-1), rows = weight.size(-2);
     const std::int64_t blocks = (rows + block - 1) / block;
-    const DenseCopy x(p.x, DType::F32);
+    const DenseCopy x(p.x, DType::F32, false);
     parallel_for(p.problem.batch() * blocks,
                  std::max<std::int64_t>(1, 32768 / (block * std::max<std::int64_t>(length, 1))),
                  [&](std::int64_t begin, std::int64_t end) {
@@ -198,13 +210,6 @@ void run_few_vectors(const FewVectors& p) {
                                      [&]<class T>(Type<T>) { write_dots<T>(p, dots, item, first, here); });
                      }
                  });
-}
-
-View transposed(const View& view) {
-    View out = view;
-    std::swap(out.shape[view.rank() - 1], out.shape[view.rank() - 2]);
-    std::swap(out.strides[view.rank() - 1], out.strides[view.rank() - 2]);
-    return out;
 }
 
 bool rows_are_dense(const View& view) { return view.stride(-1) == 1 || view.size(-1) == 1; }
@@ -233,7 +238,7 @@ void run_through_copies(Problem p, DType dtype) {
     if (unfit(p.b)) p.b = b.emplace(p.b, dtype).view();
     const bool c_fits =
         as_matrix(p.c) && !as_matrix(p.c)->transposed && (p.c.dtype == DType::F32 || p.c.dtype == dtype);
-    if (!c_fits) p.c = c.emplace(p.c, dtype, p.options.beta != 0).view();
+    if (!c_fits) p.c = c.emplace(p.c, dtype, false, p.options.beta != 0).view();
     if (p.bias.defined() && (p.bias.dtype != p.c.dtype || p.bias.stride(0) != 1))
         p.bias = bias.emplace(p.bias, p.c.dtype).view();
     run_pieces(p);
