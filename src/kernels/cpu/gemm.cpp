@@ -17,8 +17,6 @@ namespace {
 
 using kernels::GemmOptions;
 
-constexpr std::int64_t few_vectors = 8;  // up to so many rows (or columns) the weights are read once, as dot products
-
 struct Problem {
     View a, b, bias, c;
     GemmOptions options;
@@ -117,8 +115,8 @@ Cut cut_for(const GemmShape& shape) {
             static_cast<double>(cut.rows) * static_cast<double>(cut.columns) * static_cast<double>(shape.inner);
         if (work < 2 * least_work) break;
         // The first cut gives a second core something to do; later ones must leave pieces that reuse what they load.
-        const std::int64_t least_columns = pieces == 1 ? 64 : 384;
-        const std::int64_t least_rows = pieces == 1 ? 64 : 512;
+        const std::int64_t least_columns = pieces == 1 ? 32 : 384;
+        const std::int64_t least_rows = pieces == 1 ? 32 : 512;
         if (halved(cut.columns) >= least_columns && halved(cut.columns) < cut.columns)
             cut.columns = halved(cut.columns);
         else if (halved(cut.rows) >= least_rows && halved(cut.rows) < cut.rows)
@@ -160,6 +158,8 @@ void run_pieces(const Problem& p) {
     });
 }
 
+constexpr std::int64_t most_vectors = 128;
+
 // c = alpha · dots + beta · c + bias, where c(i, j) = dots[j · rows of x + i]; swapped: the weight is a.
 struct FewVectors {
     const Problem& problem;
@@ -194,7 +194,7 @@ void run_few_vectors(const FewVectors& p) {
     parallel_for(p.problem.batch() * blocks,
                  std::max<std::int64_t>(1, 32768 / (block * std::max<std::int64_t>(length, 1))),
                  [&](std::int64_t begin, std::int64_t end) {
-                     float dots[block * few_vectors];
+                     float dots[block * most_vectors];
                      for (std::int64_t i = begin; i < end; ++i) {
                          const std::int64_t item = i / blocks, first = i % blocks * block;
                          const std::int64_t here = std::min(block, rows - first);
@@ -214,15 +214,30 @@ void run_few_vectors(const FewVectors& p) {
 
 bool rows_are_dense(const View& view) { return view.stride(-1) == 1 || view.size(-1) == 1; }
 
+// Whether dot products, which read the weights once and as they are, beat sgemm, which first rearranges them. Measured:
+// up to 32 vectors, and beyond where rows a multiple of 4 KiB apart fall into the same cache sets as it does so. bf16
+// products have instructions of their own, and only very few vectors leave them waiting for memory.
+bool is_few(const View& x, const View& weight) {
+    const std::int64_t vectors = x.size(-2), length = x.size(-1);
+    if (!rows_are_dense(weight)) return false;
+    if (vectors <= 4) return true;
+    if (vectors <= 8 && length >= 128) return true;
+    // From here on sgemm is as good unless it has to transpose what dot products take as it is.
+    if (!rows_are_dense(x) || length < 128 || (weight.dtype == DType::BF16 && has_gemm_bf16())) return false;
+    constexpr std::int64_t near_cache = std::int64_t{1} << 18;  // floats of x that stay close by
+    return vectors <= 32 ||
+           (weight.stride(-2) % 1024 == 0 && vectors <= most_vectors && vectors * length <= near_cache);
+}
+
 // Few rows against a weight whose rows stand in memory as they are summed over, or the mirror image of that.
 bool run_as_dots(const Problem& p) {
     const std::int64_t bias_stride = p.bias.defined() ? p.bias.stride(0) : 0;
     const View columns = transposed(p.b);
-    if (p.c.size(-2) <= few_vectors && rows_are_dense(columns)) {
+    if (is_few(p.a, columns)) {
         run_few_vectors({p, p.a, columns, p.c.stride(-1), p.c.stride(-2), bias_stride, 0});
         return true;
     }
-    if (p.c.size(-1) <= few_vectors && rows_are_dense(p.a)) {
+    if (is_few(columns, p.a)) {
         run_few_vectors({p, columns, p.a, p.c.stride(-2), p.c.stride(-1), 0, bias_stride});
         return true;
     }
