@@ -1,14 +1,9 @@
 #include "kernels/cpu/convert.h"
 
-#include <cstring>
-
-#include "kernels/cpu/simd_store.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/convert.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -66,16 +61,6 @@ void float_to_f16(const float* from, Float16* to, std::int64_t count) {
     for (; i < count; ++i) to[i] = Float16(from[i]);
 }
 
-void stream_bytes(const std::uint8_t* from, std::uint8_t* to, std::int64_t bytes) {
-    const hn::ScalableTag<std::uint8_t> d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    std::int64_t i = 0;
-    for (; i < bytes && !is_aligned(to + i); ++i) to[i] = from[i];
-    for (; i + lanes <= bytes; i += lanes) hn::Stream(hn::LoadU(d, from + i), d, to + i);
-    for (; i < bytes; ++i) to[i] = from[i];
-    hwy::FlushStream();
-}
-
 }  // namespace tessera::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -86,7 +71,6 @@ HWY_EXPORT(bf16_to_float);
 HWY_EXPORT(float_to_bf16);
 HWY_EXPORT(f16_to_float);
 HWY_EXPORT(float_to_f16);
-HWY_EXPORT(stream_bytes);
 
 void to_float(const BFloat16* from, float* to, std::int64_t count) {
     HWY_DYNAMIC_DISPATCH(bf16_to_float)(&from->bits, to, count);
@@ -99,12 +83,6 @@ void from_float(const float* from, BFloat16* to, std::int64_t count) {
 }
 void from_float(const float* from, Float16* to, std::int64_t count) {
     HWY_DYNAMIC_DISPATCH(float_to_f16)(from, to, count);
-}
-
-void copy_bytes(const void* from, void* to, std::int64_t bytes, bool stream) {
-    if (!stream) return static_cast<void>(std::memcpy(to, from, static_cast<std::size_t>(bytes)));
-    HWY_DYNAMIC_DISPATCH(stream_bytes)
-    (static_cast<const std::uint8_t*>(from), static_cast<std::uint8_t*>(to), bytes);
 }
 
 }  // namespace tessera

@@ -13,9 +13,6 @@ void to_float(const Float16* from, float* to, std::int64_t count);
 void from_float(const float* from, BFloat16* to, std::int64_t count);
 void from_float(const float* from, Float16* to, std::int64_t count);
 
-// memcpy; `stream` stores past the caches.
-void copy_bytes(const void* from, void* to, std::int64_t bytes, bool stream);
-
 template <class From, class To>
 To convert(From value) {
     if constexpr (std::is_same_v<To, BFloat16> || std::is_same_v<To, Float16>)

@@ -1,6 +1,7 @@
 #include "kernels/memory.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/row_loop.h"
@@ -16,8 +17,12 @@ void copy_run(const Run<2>& run, bool stream) {
     const auto* from = reinterpret_cast<const From*>(run.data[0]);
     auto* to = reinterpret_cast<To*>(run.data[1]);
     if constexpr (std::is_same_v<From, To>) {
-        if (run.strides[0] == 1 && run.strides[1] == 1)
-            return copy_bytes(from, to, run.length * static_cast<std::int64_t>(sizeof(To)), stream);
+        if (run.strides[0] == 1 && run.strides[1] == 1) {
+            const std::int64_t bytes = run.length * static_cast<std::int64_t>(sizeof(To));
+            if (stream && worth_streaming_run(bytes)) return stream_copy(from, to, bytes);
+            std::memcpy(to, from, static_cast<std::size_t>(bytes));
+            return;
+        }
         for (std::int64_t i = 0; i < run.length; ++i) to[i * run.strides[1]] = from[i * run.strides[0]];
     } else if constexpr (is_half<From> || is_half<To>) {
         float buffer[chunk];
@@ -100,10 +105,15 @@ void copy_on_cpu(const View& from, const View& to) {
 }
 
 void fill_on_cpu(double value, const View& to) {
+    const bool large = worth_streaming(bytes_of(to.dtype, to.elements()));
     visit_plain(to.dtype, "fill", [&]<class T>(Type<T>) {
         const T stored = convert<double, T>(value);
+        T pattern[64 / sizeof(T)];
+        std::fill(std::begin(pattern), std::end(pattern), stored);
         RowLoop<1>({&to}).parallel([&](const Run<1>& run) {
             auto* row = reinterpret_cast<T*>(run.data[0]);
+            const std::int64_t bytes = run.length * static_cast<std::int64_t>(sizeof(T));
+            if (run.strides[0] == 1 && large && worth_streaming_run(bytes)) return stream_fill(pattern, row, bytes);
             if (run.strides[0] == 1) return static_cast<void>(std::fill_n(row, run.length, stored));
             for (std::int64_t i = 0; i < run.length; ++i) row[i * run.strides[0]] = stored;
         });
