@@ -26,23 +26,26 @@ class ForwardBlock {
           views_(views),
           sizes_(sizes),
           tile_(settings, sizes),
-          width_stride_(tile_stride<T>(sizes.width)),
-          value_stride_(tile_stride<T>(sizes.value_width)),
-          queries_(query_block * width_stride_),
+          queries_(views.query, query_block),
+          keys_(views.key, key_block),
+          values_(views.value, key_block),
           transposed_(sizes.width * ScoreTile<T>::stride),
-          keys_(key_block * width_stride_),
-          values_(key_block * value_stride_),
+          value_stride_(values_.stride()),
           out_(query_block * value_stride_) {}
 
     void run(const QueryBlock& block) {
-        load_queries(block);
+        queries_.load_queries(block, tile_.query_factor());
+        transpose_tile(queries_.data(), queries_.stride(), query_block, sizes_.width, transposed_.data(),
+                       ScoreTile<T>::stride);
+        tile_.start(block, transposed_.data());
         std::fill_n(maximum_, query_block, static_cast<T>(no_score));
         std::fill_n(sum_, query_block, T(0));
         std::fill_n(out_.data(), query_block * value_stride_, T(0));
         for (std::int64_t first = block.any.begin; first < block.any.end; first += key_block) {
             const std::int64_t count = std::min(key_block, block.any.end - first);
-            load_keys(block, first, count);
-            tile_.compute(keys_.data(), width_stride_, first, count);
+            keys_.load_keys(block, first, count, block.any.end);
+            values_.load_keys(block, first, count, block.any.end);
+            tile_.compute(keys_.data(), keys_.stride(), first, count);
             take_weights();
             scale_out(block.count);
             if (settings_.dropout > 0) tile_.drop(tile_.scores());
@@ -54,30 +57,6 @@ class ForwardBlock {
     }
 
    private:
-    void load_queries(const QueryBlock& block) {
-        for (std::int64_t i = 0; i < query_block; ++i) {
-            const auto at = static_cast<std::size_t>(i);
-            T* to = queries_.data() + i * width_stride_;
-            if (i < block.count)
-                load_values(row_address(views_.query, block.row, block.query[at], block.head[at]), views_.query.dtype,
-                            sizes_.width, width_stride_, tile_.query_factor(), to);
-            else
-                std::fill_n(to, width_stride_, T(0));
-        }
-        transpose_tile(queries_.data(), width_stride_, query_block, sizes_.width, transposed_.data(),
-                       ScoreTile<T>::stride);
-        tile_.start(block, transposed_.data());
-    }
-
-    void load_keys(const QueryBlock& block, std::int64_t first, std::int64_t count) {
-        for (std::int64_t i = 0; i < count; ++i) {
-            load_values(row_address(views_.key, block.row, first + i, block.key_head), views_.key.dtype, sizes_.width,
-                        width_stride_, T(1), keys_.data() + i * width_stride_);
-            load_values(row_address(views_.value, block.row, first + i, block.key_head), views_.value.dtype,
-                        sizes_.value_width, value_stride_, T(1), values_.data() + i * value_stride_);
-        }
-    }
-
     // Turns the tile's scores into weights relative to the new maximum, and remembers how the old ones shrink.
     void take_weights() {
         const hn::ScalableTag<T> d;
@@ -126,8 +105,10 @@ class ForwardBlock {
     const kernels::AttentionForward& views_;
     const AttentionSizes& sizes_;
     ScoreTile<T> tile_;
-    std::int64_t width_stride_, value_stride_;
-    Scratch<T> queries_, transposed_, keys_, values_, out_;
+    RowTile<T> queries_, keys_, values_;
+    Scratch<T> transposed_;
+    std::int64_t value_stride_;
+    Scratch<T> out_;
     alignas(64) T maximum_[query_block];
     alignas(64) T sum_[query_block];
     alignas(64) T shrink_[query_block];

@@ -24,16 +24,52 @@ constexpr double log_of_2 = 0.69314718055994530942;
 // Stands for "no score yet": finite, so that subtracting it from −infinity is no NaN, and below any real score.
 constexpr double no_score = -1e30;
 
+// The rows of a (B, T, H, D) view that a query block reads, as a tile.
+template <class T>
+class RowTile {
+   public:
+    RowTile(const View& view, std::int64_t rows)
+        : view_(view), width_(view.size(3)), stride_(tile_stride<T>(width_)), tile_(rows * stride_) {}
+
+    // The rows of the block's queries, times `factor`; zeros from the block's count on.
+    void load_queries(const QueryBlock& block, T factor) {
+        for (std::int64_t i = 0; i < block.count; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            load_rows(row_address(view_, block.row, block.query[at], block.head[at]), view_.dtype, 0, 1, width_, factor,
+                      tile_.data() + i * stride_, stride_);
+        }
+        std::fill_n(tile_.data() + block.count * stride_, (query_block - block.count) * stride_, T(0));
+    }
+
+    // The rows of the keys [first, first + count), and a hint for the ones up to `end`.
+    void load_keys(const QueryBlock& block, std::int64_t first, std::int64_t count, std::int64_t end) {
+        const std::byte* from = row_address(view_, block.row, first, block.key_head);
+        const std::int64_t bytes = info(view_.dtype).block_bytes, step = view_.strides[1];
+        load_rows(from, view_.dtype, step, count, width_, T(1), tile_.data(), stride_);
+        prefetch_rows(from + count * step * bytes, step * bytes, std::min(end - first - count, key_block),
+                      width_ * bytes);
+    }
+
+    T* data() const { return tile_.data(); }
+    std::int64_t stride() const { return stride_; }
+
+   private:
+    const View& view_;
+    std::int64_t width_, stride_;
+    Scratch<T> tile_;
+};
+
 // The bias of one row of a block for the keys [first, first + count), in units of log 2.
 template <class T>
 void load_bias_row(const View& bias, const QueryBlock& block, std::int64_t row, std::int64_t first, std::int64_t count,
                    T* to) {
     const auto at = static_cast<std::size_t>(row);
-    const std::int64_t step = bias.strides[3] * info(bias.dtype).block_bytes;
-    const std::byte* from = row_address(bias, block.row, block.head[at], block.query[at]) + first * step;
-    const T factor = static_cast<T>(log2_e);
-    if (bias.strides[3] == 1) return load_values(from, bias.dtype, count, count, factor, to);
-    for (std::int64_t key = 0; key < count; ++key) load_values(from + key * step, bias.dtype, 1, 1, factor, to + key);
+    const std::byte* start = row_address(bias, block.row, block.head[at], block.query[at]);
+    with_type<T>(start, bias.dtype, [&]<class In>(const In* from) {
+        from += first * bias.strides[3];
+        for (std::int64_t key = 0; key < count; ++key)
+            to[key] = convert<In, T>(from[key * bias.strides[3]]) * static_cast<T>(log2_e);
+    });
 }
 
 // The scores of one query block against a run of keys.

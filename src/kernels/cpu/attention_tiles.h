@@ -8,6 +8,7 @@
 #define TESSERA_ATTENTION_TILES_H
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
@@ -23,22 +24,56 @@ std::int64_t lane_count() {
     return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
 }
 
-// One row of `length` values, converted, scaled, and followed by zeros up to `padded`.
-template <class T>
-void load_values(const std::byte* from, DType dtype, std::int64_t length, std::int64_t padded, T factor, T* to) {
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_vector(D d, const T* from) {
+    return hn::LoadU(d, from);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load_vector(D d, const BFloat16* from) {
+    const hn::Rebind<std::uint16_t, D> half;
+    const hn::RebindToUnsigned<D> word;
+    const auto bits = hn::PromoteTo(word, hn::LoadU(half, reinterpret_cast<const std::uint16_t*>(from)));
+    return hn::BitCast(d, hn::ShiftLeft<16>(bits));
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load_vector(D d, const Float16* from) {
+    const hn::Rebind<hwy::float16_t, D> half;
+    return hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from)));
+}
+
+// Calls f(pointer) with `data` as a pointer to the dtype's own type, one whose values are computed in T.
+template <class T, class F>
+HWY_INLINE void with_type(const std::byte* data, DType dtype, F&& f) {
     if constexpr (std::is_same_v<T, double>) {
-        std::copy_n(reinterpret_cast<const double*>(from), length, to);
+        f(reinterpret_cast<const double*>(data));
     } else {
-        if (dtype == DType::F32)
-            std::copy_n(reinterpret_cast<const float*>(from), length, to);
-        else if (dtype == DType::BF16)
-            to_float(reinterpret_cast<const BFloat16*>(from), to, length);
-        else
-            to_float(reinterpret_cast<const Float16*>(from), to, length);
+        if (dtype == DType::F32) return f(reinterpret_cast<const float*>(data));
+        if (dtype == DType::BF16) return f(reinterpret_cast<const BFloat16*>(data));
+        f(reinterpret_cast<const Float16*>(data));
     }
-    if (factor != T(1))
-        for (std::int64_t i = 0; i < length; ++i) to[i] *= factor;
-    std::fill_n(to + length, padded - length, T(0));
+}
+
+// Rows of `length` values, `step` elements apart, into the rows of a tile: converted, scaled, and followed by zeros.
+template <class T>
+void load_rows(const std::byte* data, DType dtype, std::int64_t step, std::int64_t rows, std::int64_t length, T factor,
+               T* to, std::int64_t stride) {
+    with_type<T>(data, dtype, [&]<class In>(const In* from) {
+        const hn::ScalableTag<T> d;
+        const auto scale = hn::Set(d, factor);
+        for (std::int64_t row = 0; row < rows; ++row, from += step, to += stride) {
+            std::int64_t i = 0;
+            for (; i + lane_count<T>() <= length; i += lane_count<T>())
+                hn::Store(hn::Mul(load_vector(d, from + i), scale), d, to + i);
+            for (; i < length; ++i) to[i] = convert<In, T>(from[i]) * factor;
+            for (; i < stride; ++i) to[i] = T(0);
+        }
+    });
+}
+
+// Where the rows of one head lie far apart the hardware does not look ahead: ask for rows before they are due.
+inline void prefetch_rows(const std::byte* from, std::int64_t step_bytes, std::int64_t rows, std::int64_t row_bytes) {
+    for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t i = 0; i < row_bytes; i += 64) hwy::Prefetch(from + row * step_bytes + i);
 }
 
 template <class T>
