@@ -1,0 +1,139 @@
+// Who may include whom (ARCHITECTURE.md): a room includes lower levels only, nobody includes a device's kernels, device
+// libraries are named only there, third-party headers stand in source files only, and no #if asks for CUDA.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path source_root = fs::path(TESSERA_SOURCE_DIR) / "src";
+
+const std::map<std::string, int> level_of_room = {
+    {"core", 0},   {"kernels", 1}, {"tensor", 2},   {"ops", 3},       {"formats", 3}, {"nn", 4},  {"tokenizers", 4},
+    {"models", 5}, {"data", 5},    {"training", 6}, {"inference", 6}, {"serving", 7}, {"cli", 8},
+};
+
+struct Include {
+    std::string file;  // relative to src/
+    std::string header;
+    bool quoted;
+};
+
+std::vector<fs::path> sources() {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::recursive_directory_iterator(source_root)) {
+        const std::string extension = entry.path().extension();
+        if (extension == ".h" || extension == ".cpp" || extension == ".cu" || extension == ".cuh")
+            found.push_back(entry.path());
+    }
+    return found;
+}
+
+std::vector<std::string> lines_of(const fs::path& path) {
+    std::ifstream file(path);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+}
+
+std::vector<Include> includes() {
+    static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"].*)");
+    std::vector<Include> found;
+    for (const fs::path& path : sources())
+        for (const std::string& line : lines_of(path)) {
+            std::smatch match;
+            if (std::regex_match(line, match, pattern))
+                found.push_back({fs::relative(path, source_root).string(), match[2], match[1] == "\""});
+        }
+    return found;
+}
+
+std::string room_of(const std::string& path) { return path.substr(0, path.find('/')); }
+
+bool starts_with(const std::string& text, const std::string& prefix) { return text.rfind(prefix, 0) == 0; }
+
+TEST(IncludeRules, ARoomIncludesLowerLevelsOnly) {
+    for (const Include& include : includes()) {
+        if (!include.quoted) continue;
+        const std::string from = room_of(include.file), to = room_of(include.header);
+        ASSERT_TRUE(level_of_room.count(from)) << include.file << " is in no known room";
+        ASSERT_TRUE(level_of_room.count(to))
+            << include.file << " includes \"" << include.header << "\", which is in no room of src/";
+        const bool lower = level_of_room.at(to) < level_of_room.at(from);
+        EXPECT_TRUE(from == to || lower) << include.file << " includes " << include.header;
+    }
+}
+
+TEST(IncludeRules, NobodyIncludesADevicesKernels) {
+    for (const Include& include : includes())
+        for (const std::string device : {"kernels/cpu/", "kernels/cuda/"}) {
+            if (!starts_with(include.header, device)) continue;
+            EXPECT_TRUE(starts_with(include.file, device)) << include.file << " includes " << include.header;
+        }
+}
+
+TEST(IncludeRules, DeviceLibrariesAreNamedInTheirKernelsOnly) {
+    const std::map<std::string, std::vector<std::string>> homes = {
+        {"hwy/", {"kernels/cpu/"}},  {"dnnl", {"kernels/cpu/"}},
+        {"cblas", {"kernels/cpu/"}}, {"omp.h", {"kernels/cpu/", "core/parallel.cpp"}},
+        {"cuda", {"kernels/cuda/"}}, {"cublas", {"kernels/cuda/"}},
+        {"nccl", {"kernels/cuda/"}},
+    };
+    for (const Include& include : includes())
+        for (const auto& [library, places] : homes) {
+            if (include.quoted || !starts_with(include.header, library)) continue;
+            const bool at_home = std::any_of(places.begin(), places.end(), [&](const std::string& place) {
+                return starts_with(include.file, place);
+            });
+            EXPECT_TRUE(at_home) << include.file << " includes <" << include.header << ">";
+        }
+}
+
+TEST(IncludeRules, ThirdPartyHeadersStandInSourceFilesOnly) {
+    for (const Include& include : includes()) {
+        const bool is_header = include.file.ends_with(".h") && !include.file.ends_with("-inl.h");
+        const bool third_party =
+            !include.quoted && (include.header.find('/') != std::string::npos || include.header.ends_with(".hpp"));
+        EXPECT_FALSE(is_header && third_party && !starts_with(include.header, "sys/"))
+            << include.file << " includes <" << include.header << ">";
+    }
+}
+
+TEST(IncludeRules, NothingAsksWhetherCudaIsThere) {
+    const std::regex asks(R"(^\s*#\s*(if|ifdef|ifndef|elif)\b.*CUDA.*)");
+    for (const fs::path& path : sources())
+        for (const std::string& line : lines_of(path))
+            EXPECT_FALSE(std::regex_match(line, asks)) << path << ": " << line;
+}
+
+// A part may have options, but never asks which model it is in. Comments may name the paper they follow.
+TEST(IncludeRules, NoModelIsNamedOutsideModels) {
+    const std::regex model(
+        R"(\b\w*(gpt2|gpt_neox|mistral|mixtral|falcon|gemma|qwen|phi3|deepseek|palm|bert|bart|marian|siglip)\w*\b)",
+        std::regex::icase);
+    for (const fs::path& path : sources()) {
+        const std::string file = fs::relative(path, source_root).string();
+        if (starts_with(file, "models/")) continue;
+        for (const std::string& line : lines_of(path)) {
+            const std::string code = line.substr(0, line.find("//"));
+            EXPECT_FALSE(std::regex_search(code, model)) << file << ": " << line;
+        }
+    }
+}
+
+TEST(IncludeRules, TheProjectNamesNoMachine) {
+    for (const fs::path& path : sources())
+        for (const std::string& line : lines_of(path))
+            for (const std::string place : {"/home/", "/root/", "/work/"})
+                EXPECT_EQ(line.find(place), std::string::npos) << path << ": " << line;
+}
+
+}  // namespace
