@@ -1,13 +1,13 @@
-// Sums along dimensions, added up in double. Where there are few results, each long sum is cut into parts by shape
-// alone and a second pass adds the parts in order: no atomics, the same bits every time.
+// Sums and means along dimensions, added up in double. Where there are few results, each long sum is cut into parts by
+// shape alone and a second pass adds the parts in order: no atomics, the same bits every time.
 #include "kernels/reduce.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "core/memory.h"
 #include "kernels/cuda/block_sum.h"
 #include "kernels/cuda/strided.h"
+#include "kernels/cuda/workspace.h"
 #include "kernels/memory.h"
 
 namespace tessera {
@@ -22,6 +22,7 @@ struct Plan {
     Dimensions<1> reduced;  // offsets into the values
     std::uint32_t results = 1, length = 1;
     std::uint32_t parts = 1, chunk = 1;  // each sum is cut into `parts` of `chunk` values
+    double divisor = 1;                  // of every finished sum, before it is rounded
     bool innermost_is_kept = false;
 };
 
@@ -30,7 +31,7 @@ template <class Out>
 __device__ void store_sum(const Plan& plan, std::uint32_t result, std::int64_t home, double sum, Out* out,
                           double* partial) {
     if (partial == nullptr)
-        out[home] = convert_to<Out>(sum);
+        out[home] = convert_to<Out>(sum / plan.divisor);
     else
         partial[static_cast<std::int64_t>(result) * plan.parts + blockIdx.y] = sum;
 }
@@ -150,22 +151,29 @@ Plan plan_for_parts(const Plan& first) {
     return plan;
 }
 
-void sum_on_cuda(const View& in, const View& out) {
+void reduce(const char* name, const View& in, const View& out, double divisor) {
     if (out.elements() == 0) return;
-    if (in.elements() == 0) return kernels::fill.on(out.device)(0, out);
+    if (in.elements() == 0) return kernels::fill.on(out.device)(0 / divisor, out);
     const cudaStream_t stream = stream_of(out.device.index);
-    const Plan plan = plan_for(in, out);
-    visit_float(in.dtype, "sum", [&]<class T>(Type<T>) {
+    Plan plan = plan_for(in, out);
+    plan.divisor = divisor;
+    visit_float(in.dtype, name, [&]<class T>(Type<T>) {
         if (plan.parts == 1) return launch(in.as<const T>(), out.as<T>(), nullptr, plan, stream);
-        const std::size_t bytes = sizeof(double) * plan.parts * plan.results;
-        auto* partial = static_cast<double*>(allocate(out.device, bytes));
-        launch(in.as<const T>(), out.as<T>(), partial, plan, stream);
-        launch<double>(partial, out.as<T>(), nullptr, plan_for_parts(plan), stream);
-        release(out.device, partial, bytes);  // the stream keeps the next owner behind these kernels
+        const Workspace<double> partial(out.device, std::int64_t{plan.parts} * plan.results);
+        launch(in.as<const T>(), out.as<T>(), partial.data(), plan, stream);
+        launch<double>(partial.data(), out.as<T>(), nullptr, plan_for_parts(plan), stream);
     });
 }
 
+void sum_on_cuda(const View& in, const View& out) { reduce("sum", in, out, 1); }
+
+void mean_on_cuda(const View& in, const View& out) {
+    if (out.elements() == 0) return;
+    reduce("mean", in, out, static_cast<double>(in.elements()) / static_cast<double>(out.elements()));
+}
+
 const Fill fill_sum{kernels::sum, DeviceKind::CUDA, sum_on_cuda};
+const Fill fill_mean{kernels::mean, DeviceKind::CUDA, mean_on_cuda};
 
 }  // namespace
 }  // namespace tessera

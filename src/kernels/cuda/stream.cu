@@ -11,8 +11,13 @@ namespace {
 struct OpenDevice {
     std::once_flag opened;
     cudaStream_t stream = nullptr;
-    int multiprocessors = 0;
 };
+
+int attribute(cudaDeviceAttr which, int index) {
+    int value = 0;
+    check_cuda(cudaDeviceGetAttribute(&value, which, index), "cudaDeviceGetAttribute");
+    return value;
+}
 
 OpenDevice& open_device(int index) {
     // Never destroyed: tensors with static lifetime may still be freed after any other static object.
@@ -24,9 +29,11 @@ OpenDevice& open_device(int index) {
           devices->size(), " found");
     OpenDevice& device = (*devices)[static_cast<std::size_t>(index)];
     std::call_once(device.opened, [&] {
+        const int capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, index) +
+                               attribute(cudaDevAttrComputeCapabilityMinor, index);
+        check(capability == 90, "cuda:", index, " has compute capability ", capability / 10, ".", capability % 10,
+              "; the kernels of this program are compiled for 9.0 (Hopper)");
         check_cuda(cudaSetDevice(index), "cudaSetDevice");
-        check_cuda(cudaDeviceGetAttribute(&device.multiprocessors, cudaDevAttrMultiProcessorCount, index),
-                   "cudaDeviceGetAttribute");
         check_cuda(cudaStreamCreateWithFlags(&device.stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     });
     return device;
@@ -48,7 +55,5 @@ cudaStream_t stream_of(int device_index) {
     check_cuda(cudaSetDevice(device_index), "cudaSetDevice");
     return device.stream;
 }
-
-int multiprocessor_count(int device_index) { return open_device(device_index).multiprocessors; }
 
 }  // namespace tessera

@@ -18,8 +18,6 @@ void check_launch(const char* kernel);
 // does the new owner's kernel wait for the old owner's.
 cudaStream_t stream_of(int device_index);
 
-int multiprocessor_count(int device_index);
-
 constexpr unsigned ceil_divide(std::int64_t count, std::int64_t size) {
     return static_cast<unsigned>((count + size - 1) / size);
 }
