@@ -2,8 +2,6 @@
 // of additions is fixed.
 #pragma once
 
-#include <cuda_runtime.h>
-
 namespace tessera {
 
 constexpr int warp_size = 32;

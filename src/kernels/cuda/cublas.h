@@ -1,8 +1,6 @@
 // cuBLASLt behind one call: result = alpha · op(left) · op(right) + beta · result + bias, column-major.
 #pragma once
 
-#include <library_types.h>
-
 #include <cstdint>
 
 #include "core/dtype.h"

@@ -1,7 +1,6 @@
-// The one stream of each CUDA device, and the check around every CUDA call.
+// The one stream of each CUDA device, and the check around every CUDA call. The headers here name no CUDA header: nvcc
+// includes its runtime by itself.
 #pragma once
-
-#include <cuda_runtime_api.h>
 
 #include <cstdint>
 

@@ -1,8 +1,6 @@
 // Values in device code: conversions that are one instruction each, and packs of values that are loaded at once.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <type_traits>
 
 #include "core/dtype.h"
