@@ -1,0 +1,18 @@
+// What this machine can do at best, measured once a process: the lines that other figures are held against.
+#pragma once
+
+#include <string>
+
+namespace tessera::benchmarks {
+
+struct Limits {
+    double gemm_flops = 0;  // f32, the fastest library on 2048³
+    std::string gemm_library;
+    double bf16_flops = 0;
+    double copy_bytes = 0;  // a second, read and written, 256 MiB to 256 MiB
+    double read_bytes = 0;  // a second, read only
+};
+
+const Limits& limits();
+
+}  // namespace tessera::benchmarks
