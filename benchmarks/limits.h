@@ -3,6 +3,9 @@
 
 #include <string>
 
+#include "benchmarks/support.h"
+#include "tensor/tensor.h"
+
 namespace tessera::benchmarks {
 
 struct Limits {
@@ -14,5 +17,15 @@ struct Limits {
 };
 
 const Limits& limits();
+
+// The same product as a side of a race, for ratios to the limit that hold on a busy machine.
+struct Yardstick {
+    Side side;
+    double operations;
+};
+const Yardstick& gemm_yardstick();
+
+// memcpy on every thread. Same size, contiguous.
+void copy_in_parallel(const Tensor& from, const Tensor& to);
 
 }  // namespace tessera::benchmarks

@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <cctype>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -29,18 +29,23 @@ bool has_flag(const std::string& flags, const std::string& wanted) {
     return false;
 }
 
-std::string size_text(long bytes) {
-    if (bytes >= 1 << 20) return fmt::format("{} MiB", bytes >> 20);
-    return fmt::format("{} KiB", bytes >> 10);
+std::string first_word(const std::string& path) {
+    std::ifstream file(path);
+    std::string word;
+    file >> word;
+    return word;
 }
 
+// Linux lists a core's caches with their level, type and size ("1024K").
 std::string cache_text() {
-    const std::pair<const char*, int> levels[] = {
-        {"L1d", _SC_LEVEL1_DCACHE_SIZE}, {"L2", _SC_LEVEL2_CACHE_SIZE}, {"L3", _SC_LEVEL3_CACHE_SIZE}};
     std::string text;
-    for (const auto& [name, key] : levels) {
-        const long bytes = sysconf(key);
-        if (bytes > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, size_text(bytes));
+    for (int i = 0; i < 8; ++i) {
+        const std::string folder = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", i);
+        const std::string level = first_word(folder + "level"), type = first_word(folder + "type");
+        if (level.empty() || type == "Instruction") continue;
+        const long kibibytes = std::atol(first_word(folder + "size").c_str());
+        text += fmt::format("{}L{}{} ", text.empty() ? "" : ", ", level, type == "Data" ? "d" : "");
+        text += kibibytes >= 1024 ? fmt::format("{} MiB", kibibytes / 1024) : fmt::format("{} KiB", kibibytes);
     }
     return text;
 }

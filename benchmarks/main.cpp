@@ -15,7 +15,7 @@ namespace {
 
 struct Arguments {
     std::vector<std::string> names;
-    bool list = false, json = false, record = false, quick = false;
+    bool list = false, json = false, record = false, quick = false, best = false;
     std::string results = "benchmarks/results";
     int threads = 2;
 };
@@ -47,6 +47,8 @@ Arguments parse(int count, char** words) {
             arguments.record = true;
         else if (word == "--quick")
             arguments.quick = true;
+        else if (word == "--best")
+            arguments.best = true;
         else if (word == "--results")
             arguments.results = value();
         else if (word == "--threads")
@@ -81,6 +83,7 @@ int run(const Arguments& arguments) {
     }
     set_thread_count(arguments.threads);
     set_quick(arguments.quick);
+    set_takes_best(arguments.best);
     set_json(arguments.json);
     set_results_folder(arguments.results);
     for (const Benchmark& each : benchmarks()) {

@@ -17,6 +17,7 @@ namespace {
 
 struct State {
     bool quick = false;
+    bool takes_best = false;
     bool json = false;
     std::string folder = ".";
     std::vector<Figure> figures;
@@ -116,6 +117,8 @@ void write(const std::string& path, const std::string& text) {
 
 void set_quick(bool quick) { state().quick = quick; }
 bool is_quick() { return state().quick; }
+void set_takes_best(bool takes_best) { state().takes_best = takes_best; }
+bool takes_best() { return state().takes_best; }
 void set_json(bool json) { state().json = json; }
 void set_results_folder(const std::string& folder) { state().folder = folder; }
 std::string results_folder() { return state().folder; }

@@ -9,6 +9,7 @@
 namespace tessera::benchmarks {
 
 void set_quick(bool quick);
+void set_takes_best(bool takes_best);
 void set_json(bool json);  // figures are not printed as they come, but all together by print_json
 void set_results_folder(const std::string& folder);
 

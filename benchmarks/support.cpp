@@ -47,9 +47,10 @@ std::vector<double> race(const std::vector<Side>& sides, const RaceOptions& opti
             times[side].push_back(timed_run(sides[side]));
             spent += times[side].back();
         }
-    std::vector<double> medians;
-    for (auto& side : times) medians.push_back(median(std::move(side)));
-    return medians;
+    std::vector<double> seconds;
+    for (auto& side : times)
+        seconds.push_back(takes_best() ? *std::min_element(side.begin(), side.end()) : median(std::move(side)));
+    return seconds;
 }
 
 double seconds_of(const std::function<void()>& work, const RaceOptions& options) {

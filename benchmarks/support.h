@@ -22,7 +22,7 @@ struct RaceOptions {
     int warm_up = 1;
 };
 
-// Median seconds of each side.
+// Median seconds of each side (the best with --best).
 std::vector<double> race(const std::vector<Side>& sides, const RaceOptions& options = {});
 double seconds_of(const std::function<void()>& work, const RaceOptions& options = {});  // a race of one
 double seconds_once(const std::function<void()>& work);
@@ -55,8 +55,8 @@ const std::vector<std::string>& notes();
 // What is being measured right now, where stderr is a terminal.
 void progress(const std::string& what);
 
-// "--quick": short races, to see that everything works.
-bool is_quick();
+bool is_quick();    // --quick: short races, to see that everything works
+bool takes_best();  // --best: a side's best round in place of its median, for a machine that others use too
 
 // A benchmark registers itself under the name that selects it.
 struct Benchmark {
