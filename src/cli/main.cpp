@@ -1,1 +1,63 @@
-int main() { return 0; }
+// The program. A command is one file; this one greets, lists them and turns an Error into one line.
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "core/error.h"
+
+namespace tessera::cli {
+namespace {
+
+struct Command {
+    const char* name;
+    const char* summary;
+    int (*run)(const std::vector<std::string>& arguments);
+};
+
+constexpr Command commands[] = {
+    {"ops", "every op and the devices that can run it", ops_command},
+};
+
+void print_commands(std::FILE* out) {
+    for (const Command& command : commands) std::fprintf(out, "  tessera %-12s %s\n", command.name, command.summary);
+    std::fprintf(out, "  tessera %-12s this page, or `tessera COMMAND --help` for one command\n", "--help");
+    std::fprintf(out, "  tessera %-12s the version\n", "--version");
+}
+
+void print_welcome() {
+    std::printf("Tessera %s: transformers in one native program, on CPU and CUDA.\n\n", TESSERA_VERSION);
+    std::printf(
+        "The engine stands: tensors, a tape of gradients, every op of the transformer family, and the parts that\n");
+    std::printf("models are made of. What can be done now:\n\n");
+    print_commands(stdout);
+}
+
+int run(const std::vector<std::string>& arguments) {
+    if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
+        print_welcome();
+        return 0;
+    }
+    if (arguments[0] == "--version") {
+        std::printf("tessera %s\n", TESSERA_VERSION);
+        return 0;
+    }
+    for (const Command& command : commands)
+        if (arguments[0] == command.name) return command.run({arguments.begin() + 1, arguments.end()});
+    std::fprintf(stderr, "tessera: there is no command '%s'; there are:\n", arguments[0].c_str());
+    print_commands(stderr);
+    return 2;
+}
+
+}  // namespace
+}  // namespace tessera::cli
+
+int main(int count, char** values) {
+    try {
+        return tessera::cli::run({values + 1, values + count});
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "tessera: %s\n", error.what());
+        return 1;
+    }
+}

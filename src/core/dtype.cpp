@@ -58,7 +58,10 @@ std::int64_t bytes_of(DType dtype, std::int64_t elements) {
     const DTypeInfo& facts = info(dtype);
     check(elements % facts.block_elements == 0, facts.name, ": ", elements, " elements are not whole blocks of ",
           facts.block_elements);
-    return elements / facts.block_elements * facts.block_bytes;
+    std::int64_t bytes = 0;
+    check(!__builtin_mul_overflow(elements / facts.block_elements, std::int64_t{facts.block_bytes}, &bytes), facts.name,
+          ": ", elements, " elements are more than memory can be");
+    return bytes;
 }
 
 DType dtype_from_name(std::string_view wanted) {

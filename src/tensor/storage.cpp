@@ -20,6 +20,10 @@ Storage::Storage(Device device, void* data, std::size_t bytes, std::shared_ptr<c
     ++live_storages;
 }
 
+std::shared_ptr<Storage> Storage::without_memory(Device device) {
+    return std::shared_ptr<Storage>(new Storage(device));
+}
+
 Storage::~Storage() {
     if (owner_ == nullptr) release(device_, data_, bytes_);
     --live_storages;

@@ -15,6 +15,7 @@ class Storage {
     Storage(Device device, std::size_t bytes);
     // `owner` is kept alive as long as the storage.
     Storage(Device device, void* data, std::size_t bytes, std::shared_ptr<const void> owner);
+    static std::shared_ptr<Storage> without_memory(Device device);  // data() is null
     ~Storage();
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
@@ -26,6 +27,8 @@ class Storage {
     static std::int64_t live();  // how many exist now, to show that nothing leaks
 
    private:
+    explicit Storage(Device device) : Storage(device, nullptr, 0, std::make_shared<int>()) {}
+
     Device device_;
     void* data_;
     std::size_t bytes_;

@@ -130,8 +130,8 @@ void add_to_leaf(GradientState& leaf, const Tensor& gradient) {
         kernels::accumulate.on(leaf.grad.device())(gradient.view(), leaf.grad.view());
         return;
     }
-    const bool only_owner =
-        gradient.storage().use_count() <= 2 && gradient.is_contiguous();  // this one and the caller's
+    // Taken over only if nobody else holds it: the gradients of a + b share one storage, and so may the caller's.
+    const bool only_owner = gradient.storage().use_count() == 1 && gradient.is_contiguous();
     leaf.grad = only_owner ? gradient.detach() : gradient.clone();
 }
 

@@ -16,6 +16,10 @@ Tensor Tensor::empty(Shape shape, DType dtype, Device device) {
     return {std::make_shared<Storage>(device, bytes), dtype, shape, contiguous_strides(shape), 0};
 }
 
+Tensor Tensor::deferred(Shape shape, DType dtype, Device device) {
+    return {Storage::without_memory(device), dtype, shape, contiguous_strides(shape), 0};
+}
+
 Tensor Tensor::zeros(Shape shape, DType dtype, Device device) {
     Tensor out = empty(shape, dtype, device);
     driver(device.kind).zero(out.storage_->data(), out.storage_->bytes(), device.index);
@@ -50,10 +54,11 @@ Tensor Tensor::from(std::span<const T> values, Shape shape) {
     return out;
 }
 
-bool Tensor::is_contiguous() const { return view().is_contiguous(); }
+bool Tensor::is_contiguous() const { return View{nullptr, dtype_, device(), shape_, strides_}.is_contiguous(); }
 
 View Tensor::view() const {
     if (!storage_) return {};
+    check(!is_deferred(), "tensor of shape ", shape_, " has no values yet: load or initialise it first");
     auto* start = static_cast<std::byte*>(storage_->data()) + bytes_of(dtype_, offset_);
     return {start, dtype_, storage_->device(), shape_, strides_};
 }
@@ -63,6 +68,7 @@ T* Tensor::data() const {
     check(defined(), "undefined tensor has no data");
     check(dtype_ == dtype_of<T>, "tensor of ", dtype_, " read as ", dtype_of<T>);
     check(device().kind == DeviceKind::CPU, "tensor on ", device(), " read on the host");
+    check(!is_deferred(), "tensor of shape ", shape_, " has no values yet: load or initialise it first");
     return static_cast<T*>(storage_->data()) + offset_;
 }
 

@@ -28,6 +28,8 @@ class Tensor {
     static Tensor scalar(double value, DType dtype = DType::F32, Device device = cpu) {
         return full({}, value, dtype, device);
     }
+    // A shape without memory: a parameter before it is loaded or initialised. Using its values is an error.
+    static Tensor deferred(Shape shape, DType dtype = DType::F32, Device device = cpu);
     // 0, 1, …, count − 1.
     static Tensor arange(std::int64_t count, DType dtype = DType::I64, Device device = cpu);
     // Copies the values. The dtype is that of T.
@@ -44,6 +46,7 @@ class Tensor {
     Tensor empty_like() const { return empty(shape_, dtype_, device()); }
 
     bool defined() const { return storage_ != nullptr; }
+    bool is_deferred() const { return storage_ && storage_->data() == nullptr; }
     explicit operator bool() const { return defined(); }
     const Shape& shape() const { return shape_; }
     const Shape& strides() const { return strides_; }

@@ -1,4 +1,5 @@
-// Sums. Long sums are cut into parts by shape alone and the parts added in order: the same bits at any thread count.
+// Sums and means. Long sums are cut into parts by shape alone and the parts added in order: the same bits at any thread
+// count.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -16,6 +17,7 @@ struct Dimension {
 };
 
 struct Plan {
+    double divisor = 1;                    // of every sum, before it is rounded
     std::vector<Dimension> kept, reduced;  // outermost first; the innermost dimension of `in` is `inner`
     Dimension inner{1, 1, 1};
     bool inner_is_kept = false;
@@ -97,7 +99,7 @@ void sum_rows(const View& in, const View& out, const Plan& plan) {
                          for (std::int64_t row = 0; row < rows; ++row)
                              total += sum_of_run(in.as<T>() + start.in + offsets_of(plan.reduced, row).in,
                                                  plan.inner.in_stride, plan.inner.size);
-                         out.as<Out>()[start.out] = convert<double, Out>(total);
+                         out.as<Out>()[start.out] = convert<double, Out>(total / plan.divisor);
                      }
                  });
 }
@@ -118,13 +120,16 @@ void sum_column_block(const View& in, const View& out, const Plan& plan, Offsets
         for (std::int64_t i = 0; i < width; ++i) total[i] += static_cast<double>(short_sum[i]);
     }
     for (std::int64_t i = 0; i < width; ++i)
-        out.as<Out>()[start.out + i * plan.inner.out_stride] = convert<double, Out>(total[i]);
+        out.as<Out>()[start.out + i * plan.inner.out_stride] = convert<double, Out>(total[i] / plan.divisor);
 }
 
 template <class T, class Out>
 void sum_columns(const View& in, const View& out, const Plan& plan) {
     const std::int64_t blocks = (plan.inner.size + column_block - 1) / column_block;
-    parallel_for(product(plan.kept) * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t work =
+        std::max<std::int64_t>(1, product(plan.reduced) * std::min(column_block, plan.inner.size));
+    const std::int64_t grain = std::max<std::int64_t>(1, 16384 / work);
+    parallel_for(product(plan.kept) * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
             Offsets start = offsets_of(plan.kept, i / blocks);
             const std::int64_t first = i % blocks * column_block;
@@ -136,8 +141,9 @@ void sum_columns(const View& in, const View& out, const Plan& plan) {
 }
 
 template <class T, class Out>
-void sum_whole(const View& in, const View& out) {
-    const Plan plan = plan_for(in, out);
+void sum_whole(const View& in, const View& out, double divisor) {
+    Plan plan = plan_for(in, out);
+    plan.divisor = divisor;
     if (plan.inner_is_kept)
         sum_columns<T, Out>(in, out, plan);
     else
@@ -155,10 +161,10 @@ int parts_for(const View& in, const View& out, int& dim) {
 }
 
 template <class T>
-void sum_in_parts(const View& in, const View& out) {
+void sum_in_parts(const View& in, const View& out, double divisor) {
     int dim = -1;
     const int parts = parts_for(in, out, dim);
-    if (parts <= 1) return sum_whole<T, T>(in, out);
+    if (parts <= 1) return sum_whole<T, T>(in, out, divisor);
     const std::int64_t results = out.elements();
     std::vector<double> partial(static_cast<std::size_t>(parts * results));
     parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -168,21 +174,28 @@ void sum_in_parts(const View& in, const View& out) {
             piece.data = in.as<T>() + first * in.strides[dim];
             piece.shape[dim] = last - first;
             const View sums{partial.data() + part * results, DType::F64, cpu, out.shape, contiguous_strides(out.shape)};
-            sum_whole<T, double>(piece, sums);
+            sum_whole<T, double>(piece, sums, 1);
         }
     });
     for (int part = 1; part < parts; ++part)
         for (std::int64_t i = 0; i < results; ++i)
             partial[static_cast<std::size_t>(i)] += partial[static_cast<std::size_t>(part * results + i)];
+    for (std::int64_t i = 0; i < results; ++i) partial[static_cast<std::size_t>(i)] /= divisor;
     const View totals{partial.data(), DType::F64, cpu, out.shape, contiguous_strides(out.shape)};
     kernels::copy.on(cpu)(totals, out);
 }
 
 void sum_on_cpu(const View& in, const View& out) {
-    visit_float(in.dtype, "sum", [&]<class T>(Type<T>) { sum_in_parts<T>(in, out); });
+    visit_float(in.dtype, "sum", [&]<class T>(Type<T>) { sum_in_parts<T>(in, out, 1); });
+}
+
+void mean_on_cpu(const View& in, const View& out) {
+    const double count = out.elements() ? static_cast<double>(in.elements()) / static_cast<double>(out.elements()) : 1;
+    visit_float(in.dtype, "mean", [&]<class T>(Type<T>) { sum_in_parts<T>(in, out, count); });
 }
 
 const Fill fill_sum{kernels::sum, DeviceKind::CPU, sum_on_cpu};
+const Fill fill_mean{kernels::mean, DeviceKind::CPU, mean_on_cpu};
 
 }  // namespace
 }  // namespace tessera

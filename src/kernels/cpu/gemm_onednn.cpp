@@ -1,0 +1,165 @@
+// Single pieces of matrix products through oneDNN: sgemm for f32, matmul primitives (made once per shape) for bf16.
+#include <omp.h>
+
+#include <dnnl.hpp>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "core/error.h"
+#include "kernels/cpu/gemm_piece.h"
+#include "kernels/cpu/scratch.h"
+
+namespace tessera {
+namespace {
+
+using dnnl::memory;
+
+// Outside a parallel region oneDNN would use every thread: hold it to this one. The setting is the thread's own.
+class OneThread {
+   public:
+    OneThread() : previous_(omp_get_max_threads()) {
+        if (previous_ != 1) omp_set_num_threads(1);
+    }
+    ~OneThread() {
+        if (previous_ != 1) omp_set_num_threads(previous_);
+    }
+    OneThread(const OneThread&) = delete;
+    OneThread& operator=(const OneThread&) = delete;
+
+   private:
+    int previous_;
+};
+
+// C = beta · C + bias, before the product is added: rows just written are still near when the product reads them.
+void start_from_bias(const GemmPiece& piece) {
+    const auto* bias = static_cast<const float*>(piece.bias);
+    for (std::int64_t i = 0; i < piece.shape.rows; ++i) {
+        float* row = static_cast<float*>(piece.c) + i * piece.c_leading;
+        if (piece.beta == 0)
+            std::copy(bias, bias + piece.shape.columns, row);
+        else
+            for (std::int64_t j = 0; j < piece.shape.columns; ++j) row[j] = piece.beta * row[j] + bias[j];
+    }
+}
+
+struct PrimitiveKey {
+    std::int64_t rows, columns, inner, a_leading, b_leading, c_leading;
+    float alpha, beta;
+    bool a_transposed, b_transposed, has_bias;
+    DType c_dtype;
+
+    bool operator==(const PrimitiveKey&) const = default;
+};
+
+struct HashKey {
+    std::size_t operator()(const PrimitiveKey& key) const {
+        std::size_t hash = key.a_transposed + 2 * key.b_transposed + 4 * key.has_bias + 8 * (key.c_dtype == DType::F32);
+        for (const std::int64_t value : {key.rows, key.columns, key.inner, key.a_leading, key.b_leading, key.c_leading})
+            hash = hash * 0x9e3779b97f4a7c15u + static_cast<std::size_t>(value);
+        return hash;
+    }
+};
+
+struct MatmulPrimitive {
+    memory::desc a, b, bias, c, scratchpad;
+    dnnl::matmul run;
+};
+
+const dnnl::engine& engine() {
+    static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+    return engine;
+}
+
+memory::desc describe(std::int64_t rows, std::int64_t columns, std::int64_t leading, bool transposed,
+                      memory::data_type type) {
+    return {{rows, columns}, type, transposed ? memory::dims{1, leading} : memory::dims{leading, 1}};
+}
+
+std::shared_ptr<const MatmulPrimitive> make_primitive(const PrimitiveKey& key) {
+    const auto bf16 = memory::data_type::bf16;
+    const auto c_type = key.c_dtype == DType::F32 ? memory::data_type::f32 : bf16;
+    MatmulPrimitive made;
+    made.a = describe(key.rows, key.inner, key.a_leading, key.a_transposed, bf16);
+    made.b = describe(key.inner, key.columns, key.b_leading, key.b_transposed, bf16);
+    made.c = describe(key.rows, key.columns, key.c_leading, false, c_type);
+    made.bias = describe(1, key.columns, key.columns, false, c_type);
+    dnnl::primitive_attr attributes;
+    // Ours, because a primitive is shared between threads and oneDNN's own scratchpad belongs to one.
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    if (key.alpha != 1) attributes.set_output_scales(0, {key.alpha});
+    if (key.beta != 0) {
+        dnnl::post_ops after;
+        after.append_sum(key.beta);
+        attributes.set_post_ops(after);
+    }
+    const auto description = key.has_bias ? dnnl::matmul::desc(made.a, made.b, made.bias, made.c)
+                                          : dnnl::matmul::desc(made.a, made.b, made.c);
+    const dnnl::matmul::primitive_desc chosen(description, attributes, engine());
+    made.scratchpad = chosen.scratchpad_desc();
+    made.run = dnnl::matmul(chosen);
+    return std::make_shared<const MatmulPrimitive>(std::move(made));
+}
+
+std::shared_ptr<const MatmulPrimitive> primitive_for(const PrimitiveKey& key) {
+    constexpr std::size_t most_kept = 1024;
+    static std::mutex mutex;
+    static std::unordered_map<PrimitiveKey, std::shared_ptr<const MatmulPrimitive>, HashKey> kept;
+    const std::lock_guard lock(mutex);
+    if (const auto found = kept.find(key); found != kept.end()) return found->second;
+    if (kept.size() >= most_kept) kept.clear();
+    return kept[key] = make_primitive(key);
+}
+
+memory at(const memory::desc& description, const void* data) {
+    return {description, engine(), const_cast<void*>(data)};
+}
+
+}  // namespace
+
+void gemm_f32(const GemmPiece& piece) {
+    const OneThread one_thread;
+    if (piece.bias) start_from_bias(piece);
+    const GemmShape& shape = piece.shape;
+    const dnnl_status_t status = dnnl_sgemm(
+        piece.a.transposed ? 'T' : 'N', piece.b.transposed ? 'T' : 'N', shape.rows, shape.columns, shape.inner,
+        piece.alpha, static_cast<const float*>(piece.a.data), piece.a.leading, static_cast<const float*>(piece.b.data),
+        piece.b.leading, piece.bias ? 1 : piece.beta, static_cast<float*>(piece.c), piece.c_leading);
+    check(status == dnnl_success, "gemm: oneDNN refused a product of ", shape.rows, " × ", shape.inner, " × ",
+          shape.columns);
+}
+
+void gemm_bf16(const GemmPiece& piece, DType c_dtype) {
+    const OneThread one_thread;
+    const GemmShape& shape = piece.shape;
+    try {
+        const auto primitive = primitive_for({shape.rows, shape.columns, shape.inner, piece.a.leading, piece.b.leading,
+                                              piece.c_leading, piece.alpha, piece.beta, piece.a.transposed,
+                                              piece.b.transposed, piece.bias != nullptr, c_dtype});
+        const Scratch scratch(static_cast<std::int64_t>(primitive->scratchpad.get_size()));
+        std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, at(primitive->a, piece.a.data)},
+                                                  {DNNL_ARG_WEIGHTS, at(primitive->b, piece.b.data)},
+                                                  {DNNL_ARG_DST, at(primitive->c, piece.c)},
+                                                  {DNNL_ARG_SCRATCHPAD, at(primitive->scratchpad, scratch.data())}};
+        if (piece.bias) arguments.emplace(DNNL_ARG_BIAS, at(primitive->bias, piece.bias));
+        dnnl::stream stream(engine());
+        primitive->run.execute(stream, arguments);
+    } catch (const dnnl::error& error) {
+        fail("gemm: oneDNN refused a bf16 product of ", shape.rows, " × ", shape.inner, " × ", shape.columns, ": ",
+             error.what());
+    }
+}
+
+bool has_gemm_bf16() {
+    static const bool has = [] {
+        try {
+            primitive_for({16, 16, 16, 16, 16, 16, 1, 0, false, false, false, DType::BF16});
+            return true;
+        } catch (const dnnl::error&) {
+            return false;
+        }
+    }();
+    return has;
+}
+
+}  // namespace tessera

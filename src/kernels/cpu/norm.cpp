@@ -1,0 +1,182 @@
+// Layer norm and RMS norm forward. A row is read from memory once: its statistics and its result are computed while it
+// is in the cache, and the next row is fetched meanwhile.
+#include "kernels/norm.h"
+
+#include <cmath>
+
+#include "core/parallel.h"
+#include "kernels/cpu/convert.h"
+#include "kernels/cpu/norm_weight.h"
+#include "kernels/cpu/rows.h"
+#include "kernels/cpu/simd_store.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/norm.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include <hwy/highway.h>
+
+#include "kernels/cpu/row_math-inl.h"
+
+#ifndef TESSERA_NORM_ROW
+#define TESSERA_NORM_ROW
+namespace tessera {
+namespace {
+
+template <class T>
+struct NormRow {
+    const T* x = nullptr;
+    const T* residual = nullptr;  // or none
+    const T* weight = nullptr;
+    const T* bias = nullptr;
+    const T* next = nullptr;  // the row of x that will be read after this one
+    T* scratch = nullptr;     // holds x + residual
+    T* out = nullptr;
+    T* sum = nullptr;  // or none
+    T mean = 0, rstd = 0;
+    T eps = 0;
+    std::int64_t width = 0;
+    bool stream = false;
+};
+
+}  // namespace
+}  // namespace tessera
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
+namespace {
+
+// x + residual into scratch, and from there past the caches to its home: the next passes read it again.
+template <class T>
+const T* add_residual(const NormRow<T>& r) {
+    if (!r.residual) return r.x;
+    row::walk<T>(r.width, [&](auto at) HWY_ATTR { at.store(hn::Add(at.load(r.x), at.load(r.residual)), r.scratch); });
+    if (r.sum) row::walk<T>(r.width, r.stream, r.sum, [&](auto at) HWY_ATTR { at.write(at.load(r.scratch), r.sum); });
+    return r.scratch;
+}
+
+template <class T>
+void rms_norm_row(NormRow<T>& r) {
+    const T* x = add_residual(r);
+    const T squares = row::sum<T>(r.width, [&](auto at) HWY_ATTR {
+        const auto value = at.load(x);
+        return hn::Mul(value, value);
+    });
+    r.rstd = T(1) / std::sqrt(squares / static_cast<T>(r.width) + r.eps);
+    const auto rstd = row::set<T>(r.rstd);
+    row::walk<T>(r.width, r.stream, r.out, [&](auto at) HWY_ATTR {
+        hwy::Prefetch(r.next + at.i);
+        at.write(hn::Mul(hn::Mul(at.load(x), rstd), at.load(r.weight)), r.out);
+    });
+}
+
+template <class T>
+void layer_norm_row(NormRow<T>& r) {
+    const T* x = add_residual(r);
+    const auto width = static_cast<T>(r.width);
+    r.mean = row::sum<T>(r.width, [&](auto at) HWY_ATTR { return at.load(x); }) / width;
+    const auto mean = row::set<T>(r.mean);
+    // The mean is subtracted before squaring: E[x²] − mean² would cancel where the mean is large.
+    const T squares = row::sum<T>(r.width, [&](auto at) HWY_ATTR {
+        const auto value = hn::Sub(at.load(x), mean);
+        return hn::Mul(value, value);
+    });
+    r.rstd = T(1) / std::sqrt(squares / width + r.eps);
+    const auto rstd = row::set<T>(r.rstd);
+    row::walk<T>(r.width, r.stream, r.out, [&](auto at) HWY_ATTR {
+        hwy::Prefetch(r.next + at.i);
+        const auto normed = hn::Mul(hn::Sub(at.load(x), mean), rstd);
+        at.write(hn::MulAdd(normed, at.load(r.weight), at.load(r.bias)), r.out);
+    });
+}
+
+void layer_norm_f32(NormRow<float>& r) { layer_norm_row(r); }
+void layer_norm_f64(NormRow<double>& r) { layer_norm_row(r); }
+void rms_norm_f32(NormRow<float>& r) { rms_norm_row(r); }
+void rms_norm_f64(NormRow<double>& r) { rms_norm_row(r); }
+
+}  // namespace
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+namespace {
+
+template <class T>
+using RowFunction = void(NormRow<T>&);
+
+// The sum of a row in a 16-bit format, rounded as it is stored: what is normalised is what the caller gets.
+template <class T>
+void add_rounded(NormRow<float>& r, const Rows<T>& residual, const Rows<T>& sum, std::int64_t row, float* buffer) {
+    const float* other = load_row<float>(residual[row], residual.stride(), r.width, r.scratch);
+    for (std::int64_t i = 0; i < r.width; ++i) buffer[i] = r.x[i] + other[i];
+    store_row<float>(buffer, sum[row], sum.stride(), r.width);
+    r.x = load_row<float>(sum[row], sum.stride(), r.width, buffer);
+}
+
+template <class T, class Compute>
+void run_rows(const kernels::NormForward& n, RowFunction<Compute>* function) {
+    const bool adds = n.residual.defined();
+    const std::int64_t width = n.x.row_length(), rows = n.x.rows();
+    const Rows<T> x(n.x), residual(adds ? n.residual : n.x), out(n.out), sum(adds ? n.sum : n.out);
+    const RowValues<Compute> means(n.mean), rstds(n.rstd);
+    const RowVector<Compute> weight(n.weight, width, 1, n.weight_offset), bias(n.bias, width, 0, 0);
+    const bool direct = std::is_same_v<T, Compute> && out.stride() == 1 && sum.stride() == 1;
+    const bool stream = direct && worth_streaming(bytes_of(n.out.dtype, n.out.elements()));
+    parallel_for(rows, rows_per_piece(width), [&](std::int64_t begin, std::int64_t end) {
+        const auto [x_buffer, residual_buffer, out_buffer, sum_buffer] = thread_buffers<4, Compute>(width);
+        NormRow<Compute> r;
+        r.weight = weight.data();
+        r.bias = bias.data();
+        r.scratch = sum_buffer;
+        r.eps = static_cast<Compute>(n.eps);
+        r.width = width;
+        r.stream = stream;
+        for (std::int64_t i = begin; i < end; ++i) {
+            r.x = r.next = load_row<Compute>(x[i], x.stride(), width, x_buffer);
+            if constexpr (is_half<T>) {
+                if (adds) add_rounded(r, residual, sum, i, x_buffer);
+            } else {
+                r.next = x[std::min(i + 1, end - 1)];
+                if (adds) r.residual = load_row<Compute>(residual[i], residual.stride(), width, residual_buffer);
+                if (adds) r.sum = sum[i];
+            }
+            r.out = result_row<Compute>(out[i], out.stride(), out_buffer);
+            function(r);
+            store_row<Compute>(r.out, out[i], out.stride(), width);
+            if (n.mean.defined()) means[i] = r.mean;
+            rstds[i] = r.rstd;
+        }
+    });
+}
+
+void run(const char* name, const kernels::NormForward& n, RowFunction<float>* f32, RowFunction<double>* f64) {
+    visit_float(n.x.dtype, name, [&]<class T>(Type<T>) {
+        if constexpr (std::is_same_v<T, double>)
+            run_rows<T, double>(n, f64);
+        else
+            run_rows<T, float>(n, f32);
+    });
+}
+
+HWY_EXPORT(layer_norm_f32);
+HWY_EXPORT(layer_norm_f64);
+HWY_EXPORT(rms_norm_f32);
+HWY_EXPORT(rms_norm_f64);
+
+void layer_norm_on_cpu(const kernels::NormForward& n) {
+    run("layer_norm", n, &HWY_DYNAMIC_DISPATCH(layer_norm_f32), &HWY_DYNAMIC_DISPATCH(layer_norm_f64));
+}
+
+void rms_norm_on_cpu(const kernels::NormForward& n) {
+    run("rms_norm", n, &HWY_DYNAMIC_DISPATCH(rms_norm_f32), &HWY_DYNAMIC_DISPATCH(rms_norm_f64));
+}
+
+const Fill fill_layer_norm{kernels::layer_norm, DeviceKind::CPU, layer_norm_on_cpu};
+const Fill fill_rms_norm{kernels::rms_norm, DeviceKind::CPU, rms_norm_on_cpu};
+
+}  // namespace
+}  // namespace tessera
+#endif

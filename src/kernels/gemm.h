@@ -1,0 +1,22 @@
+// Matrix products: C = alpha · A · B + beta · C + bias, for every matrix of a batch.
+//
+//     a (…, M, K)   b (…, K, N)   bias (N) or undefined   c (…, M, N)
+//
+// All three carry the same leading dimensions, with strides of 0 where an operand is broadcast. A transpose is a pair
+// of swapped strides; nothing is copied for it. a and b share a dtype; c has that dtype or f32, and bias has c's. The
+// 16-bit formats are summed in float and rounded once. With beta = 0 whatever stood in c is not read.
+#pragma once
+
+#include "kernels/slot.h"
+
+namespace tessera::kernels {
+
+struct GemmOptions {
+    double alpha = 1;
+    double beta = 0;
+};
+
+inline Slot<void(const View& a, const View& b, const View& bias, const View& c, const GemmOptions& options)> gemm{
+    "gemm"};
+
+}  // namespace tessera::kernels

@@ -1,0 +1,143 @@
+#include "nn/attention/dot_product.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "nn/attention/full_cache.h"
+#include "nn/attention/ring_cache.h"
+#include "ops/binary.h"
+#include "ops/views.h"
+
+namespace tessera::nn {
+namespace {
+
+DotProductSettings completed(DotProductSettings settings) {
+    if (settings.kv_heads == 0) settings.kv_heads = settings.heads;
+    if (settings.head_width == 0) {
+        check(settings.width % settings.heads == 0, "attention: width ", settings.width, " does not split into ",
+              settings.heads, " heads");
+        settings.head_width = settings.width / settings.heads;
+    }
+    if (settings.memory_width == 0) settings.memory_width = settings.width;
+    check(settings.heads % settings.kv_heads == 0, "attention: ", settings.heads, " heads cannot share ",
+          settings.kv_heads, " key-value heads");
+    return settings;
+}
+
+ops::AttentionMask narrowed(ops::AttentionMask mask, std::int64_t window) {
+    if (window <= 0) return mask;
+    const bool looks_ahead = mask.keys_ahead != 0;
+    mask.keys_behind = mask.keys_behind < 0 ? window - 1 : std::min(mask.keys_behind, window - 1);
+    if (looks_ahead) mask.keys_ahead = mask.keys_ahead < 0 ? window - 1 : std::min(mask.keys_ahead, window - 1);
+    return mask;
+}
+
+// Per-row facts count keys from position 0; the cache may hand out keys from a later one on.
+ops::AttentionMask counted_from(ops::AttentionMask mask, std::int64_t first_position) {
+    if (first_position == 0) return mask;
+    for (Tensor* fact : {&mask.lengths, &mask.starts, &mask.prefix_lengths, &mask.first_keys})
+        if (fact->defined())
+            *fact = ops::sub(*fact, Tensor::scalar(static_cast<double>(first_position), fact->dtype(), fact->device()));
+    mask.prefix_keys = std::max<std::int64_t>(0, mask.prefix_keys - first_position);
+    return mask;
+}
+
+bool has_row_facts(const ops::AttentionMask& mask) {
+    return mask.lengths.defined() || mask.starts.defined() || mask.prefix_lengths.defined() ||
+           mask.first_keys.defined();
+}
+
+}  // namespace
+
+Tensor alibi_slopes(std::int64_t heads) {
+    const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
+    std::vector<float> slopes;
+    for (std::int64_t i = 0; i < power; ++i)
+        slopes.push_back(static_cast<float>(std::exp2(-8.0 * static_cast<double>(i + 1) / static_cast<double>(power))));
+    for (std::int64_t i = 0; static_cast<std::int64_t>(slopes.size()) < heads; ++i)
+        slopes.push_back(
+            static_cast<float>(std::exp2(-4.0 * static_cast<double>(2 * i + 1) / static_cast<double>(power))));
+    return Tensor::from(slopes, {heads});
+}
+
+DotProductAttention::DotProductAttention(const DotProductSettings& given) : settings_(completed(given)) {
+    const DotProductSettings& s = settings_;
+    query = Linear(s.width, s.heads * s.head_width, s.input_bias);
+    key = Linear(s.memory_width, s.kv_heads * s.head_width, s.input_bias);
+    value = Linear(s.memory_width, s.kv_heads * s.head_width, s.input_bias);
+    output = Linear(s.heads * s.head_width, s.width, s.output_bias);
+    if (s.query_key_norm) {
+        query_norm = std::make_unique<RmsNorm>(s.head_width, s.norm_eps, s.norm_weight);
+        key_norm = std::make_unique<RmsNorm>(s.head_width, s.norm_eps, s.norm_weight);
+    }
+    if (s.rope) rope_ = Rope(*s.rope);
+    if (s.alibi) alibi_slopes_ = alibi_slopes(s.heads);
+}
+
+Tensor DotProductAttention::heads_of(const Tensor& projected, std::int64_t heads) const {
+    return ops::reshape(projected, {projected.size(0), projected.size(1), heads, settings_.head_width});
+}
+
+ops::AttentionOptions DotProductAttention::options(const Context& context) const {
+    return {.scale = settings_.scale,
+            .soft_cap = settings_.soft_cap,
+            .dropout = context.training ? settings_.dropout : 0,
+            .dropout_key = context.key};
+}
+
+Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cache* cache) const {
+    check(x.rank() == 3 && x.size(2) == settings_.width, "attention: input of shape ", x.shape(), ", expected (B, T, ",
+          settings_.width, ")");
+    Tensor q = heads_of(query.forward(x), settings_.heads);
+    Tensor k = heads_of(key.forward(x), settings_.kv_heads);
+    const Tensor v = heads_of(value.forward(x), settings_.kv_heads);
+    if (query_norm) q = query_norm->forward(q);
+    if (key_norm) k = key_norm->forward(k);
+    if (settings_.rope) {
+        const Tensor positions = positions_or_default(context, x.size(1), cache, x.device());
+        q = rope_.forward(q, positions);
+        k = rope_.forward(k, positions);
+    }
+    ops::AttentionOptions how = options(context);
+    how.mask = narrowed(context.mask, settings_.window);
+    how.bias = context.bias;
+    if (alibi_slopes_.defined()) how.alibi_slopes = alibi_slopes_.to(x.device());
+    KeyValues seen{k, v};
+    if (cache) {
+        const bool order_matters =
+            has_row_facts(how.mask) || how.mask.prefix_keys > 0 || how.bias.defined() || settings_.alibi;
+        seen = dynamic_cast<KeyValueCache&>(*cache).append(k, v, order_matters);
+        how.mask = seen.in_order ? counted_from(how.mask, seen.first_position) : ops::AttentionMask::bidirectional();
+    }
+    const Tensor mixed = ops::attention(q, seen.key, seen.value, how);
+    return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}));
+}
+
+std::unique_ptr<Cache> DotProductAttention::make_cache(std::int64_t capacity) const {
+    if (settings_.window > 0 && settings_.window < capacity) return std::make_unique<RingCache>(settings_.window);
+    return std::make_unique<FullCache>(capacity);
+}
+
+KeyValues DotProductAttention::project(const Tensor& memory) const {
+    return {heads_of(key.forward(memory), settings_.kv_heads), heads_of(value.forward(memory), settings_.kv_heads)};
+}
+
+Tensor DotProductAttention::attend(const Tensor& x, const KeyValues& memory, const ops::AttentionMask& mask,
+                                   const Context& context) const {
+    ops::AttentionOptions how = options(context);
+    how.mask = mask;
+    const Tensor mixed = ops::attention(heads_of(query.forward(x), settings_.heads), memory.key, memory.value, how);
+    return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}));
+}
+
+void DotProductAttention::visit(const Visitor& visitor) {
+    visitor("query", query);
+    visitor("key", key);
+    visitor("value", value);
+    visitor("output", output);
+    visitor("query_norm", query_norm);
+    visitor("key_norm", key_norm);
+}
+
+}  // namespace tessera::nn

@@ -1,0 +1,20 @@
+// What a block asks of an attention: tokens attend to tokens of the same sequence, now or kept in a cache.
+#pragma once
+
+#include "nn/attention/cache.h"
+#include "nn/context.h"
+#include "nn/module.h"
+
+namespace tessera::nn {
+
+class SelfAttention : public Module {
+   public:
+    // x (B, T, width) → (B, T, width). With a cache, x holds the newest tokens only.
+    virtual Tensor forward(const Tensor& x, const Context& context, Cache* cache = nullptr) const = 0;
+    virtual std::unique_ptr<Cache> make_cache(std::int64_t capacity) const = 0;
+};
+
+// The context's positions, or 0, 1, 2, … counted on from what the cache has seen.
+Tensor positions_or_default(const Context& context, std::int64_t count, const Cache* cache, Device device);
+
+}  // namespace tessera::nn

@@ -1,0 +1,96 @@
+#include "nn/blocks/stack.h"
+
+#include "tensor/tape.h"
+
+namespace tessera::nn {
+
+std::int64_t cache_bytes(const StackCache& cache) {
+    std::int64_t total = 0;
+    for (const auto& layer : cache) total += layer->bytes();
+    return total;
+}
+
+Stack::Stack(std::vector<std::unique_ptr<Block>> given, std::unique_ptr<Layer> norm)
+    : blocks(std::move(given)), final_norm(std::move(norm)) {}
+
+namespace {
+
+// One block under recompute. Whatever the block leaves with the context must leave the function as an output, so that
+// it stands on the tape once, however often the block runs.
+Tensor run_again_in_backward(const Block& block, const Tensor& stream, const Context& context) {
+    const auto run = [&block, context](const std::vector<Tensor>& in) {
+        std::vector<Tensor> router_logits;
+        Context inside = context;
+        inside.router_logits = &router_logits;
+        std::vector<Tensor> outputs{block.forward(in[0], inside)};
+        outputs.insert(outputs.end(), router_logits.begin(), router_logits.end());
+        return outputs;
+    };
+    const std::vector<Tensor> outputs = recompute(run, {stream});
+    if (context.router_logits)
+        context.router_logits->insert(context.router_logits->end(), outputs.begin() + 1, outputs.end());
+    return outputs[0];
+}
+
+}  // namespace
+
+Tensor Stack::forward(const Tensor& x, const Context& context, StackCache* cache, const Observer& after_block) const {
+    check(!cache || cache->size() == blocks.size(), "stack: a cache of ", cache ? cache->size() : 0, " layers for ",
+          blocks.size(), " blocks");
+    Tensor stream = x;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const Context inside = context.child(i);
+        if (context.recompute && !cache)
+            stream = run_again_in_backward(*blocks[i], stream, inside);
+        else
+            stream = blocks[i]->forward(stream, inside, cache ? (*cache)[i].get() : nullptr);
+        if (after_block) after_block(i, stream);
+    }
+    return final_norm ? final_norm->forward(stream) : stream;
+}
+
+StackCache Stack::make_cache(std::int64_t capacity) const {
+    StackCache cache;
+    for (const auto& block : blocks) cache.push_back(block->make_cache(capacity));
+    return cache;
+}
+
+void Stack::visit(const Visitor& visitor) {
+    visitor("layers", blocks);
+    visitor("final_norm", final_norm);
+}
+
+CrossStack::CrossStack(std::vector<std::unique_ptr<CrossBlock>> given, std::unique_ptr<Layer> norm)
+    : blocks(std::move(given)), final_norm(std::move(norm)) {}
+
+Tensor CrossStack::forward(const Tensor& x, const Memory& memory, const Context& context,
+                           CrossStackCache* cache) const {
+    Tensor stream = x;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const Context inside = context.child(i);
+        const auto run = [&block = *blocks[i], inside, mask = memory.mask](const Tensor& in, const Tensor& states,
+                                                                           CrossCache* kept) {
+            return block.forward(in, {states, mask}, inside, kept);
+        };
+        if (context.recompute && !cache)
+            stream = recompute(
+                [run](const std::vector<Tensor>& in) { return std::vector<Tensor>{run(in[0], in[1], nullptr)}; },
+                {stream, memory.states})[0];
+        else
+            stream = run(stream, memory.states, cache ? (*cache)[i].get() : nullptr);
+    }
+    return final_norm ? final_norm->forward(stream) : stream;
+}
+
+CrossStackCache CrossStack::make_cache(std::int64_t capacity) const {
+    CrossStackCache cache;
+    for (const auto& block : blocks) cache.push_back(block->make_cache(capacity));
+    return cache;
+}
+
+void CrossStack::visit(const Visitor& visitor) {
+    visitor("layers", blocks);
+    visitor("final_norm", final_norm);
+}
+
+}  // namespace tessera::nn

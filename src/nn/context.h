@@ -1,0 +1,33 @@
+// What varies from call to call and is passed down, never stored: so a module is const and shared between requests.
+#pragma once
+
+#include <vector>
+
+#include "core/random.h"
+#include "ops/attention.h"
+#include "tensor/tensor.h"
+
+namespace tessera::nn {
+
+struct Context {
+    Tensor positions = {};  // i64 (T) or (B, T): where each token stands; undefined: 0, 1, 2, … after the cache
+    ops::AttentionMask mask = {};  // which keys each query of self attention sees
+    Tensor bias = {};              // added to the scores of self attention (T5's relative positions)
+    bool training = false;         // dropout is on
+    bool recompute = false;        // stacks run each block again in backward instead of keeping its inside
+    RandomKey key = {};            // of this step
+    // Where layers of experts leave their router's logits (N, E), for the loss that keeps experts equally busy.
+    std::vector<Tensor>* router_logits = nullptr;
+
+    // The same context with a random key of its own, for layer or use `index`.
+    Context child(std::uint64_t index) const {
+        Context context = *this;
+        context.key = key.child(index);
+        return context;
+    }
+};
+
+// Dropout in training, nothing otherwise.
+Tensor drop(const Tensor& x, double probability, const Context& context, std::uint64_t use);
+
+}  // namespace tessera::nn

@@ -1,0 +1,49 @@
+#include "nn/feed_forward.h"
+
+#include "ops/binary.h"
+#include "ops/gated.h"
+#include "ops/unary.h"
+
+namespace tessera::nn {
+
+Tensor activate(Activation activation, const Tensor& x) {
+    switch (activation) {
+        case Activation::relu: return ops::relu(x);
+        case Activation::gelu: return ops::gelu(x);
+        case Activation::gelu_tanh: return ops::gelu_tanh(x);
+        case Activation::silu: return ops::silu(x);
+    }
+    fail("unknown activation");
+}
+
+Tensor gated_activation(Activation activation, const Tensor& gate, const Tensor& up) {
+    switch (activation) {
+        case Activation::silu: return ops::swiglu(gate, up);
+        case Activation::gelu: return ops::geglu(gate, up, false);
+        case Activation::gelu_tanh: return ops::geglu(gate, up, true);
+        case Activation::relu: return ops::mul(ops::relu(gate), up);
+    }
+    fail("unknown activation");
+}
+
+FeedForward::FeedForward(const FeedForwardSettings& settings)
+    : up(settings.width, settings.hidden, settings.has_bias),
+      down(settings.hidden, settings.width, settings.has_bias),
+      activation(settings.activation),
+      gated(settings.gated) {
+    if (gated) gate = Linear(settings.width, settings.hidden, settings.has_bias);
+}
+
+Tensor FeedForward::forward(const Tensor& x, const Context&) const {
+    const Tensor hidden =
+        gated ? gated_activation(activation, gate.forward(x), up.forward(x)) : activate(activation, up.forward(x));
+    return down.forward(hidden);
+}
+
+void FeedForward::visit(const Visitor& visitor) {
+    if (gated) visitor("gate", gate);
+    visitor("up", up);
+    visitor("down", down);
+}
+
+}  // namespace tessera::nn

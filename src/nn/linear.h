@@ -1,0 +1,31 @@
+// y = x Wᵀ + b, and what may be added to it by an adapter (nn/lora.h).
+#pragma once
+
+#include "nn/module.h"
+
+namespace tessera::nn {
+
+// Something learned beside a frozen linear layer: its output is added to the layer's.
+class LinearAdapter : public Module {
+   public:
+    virtual Tensor forward(const Tensor& x) const = 0;
+    virtual Tensor weight_change() const = 0;  // (out, in): what merging adds to the weight
+};
+
+class Linear : public Layer {
+   public:
+    Linear() = default;
+    Linear(std::int64_t in, std::int64_t out, bool has_bias = true, DType dtype = DType::F32);
+
+    Tensor forward(const Tensor& x) const override;
+    void visit(const Visitor& visitor) override;
+
+    std::int64_t in_width() const { return weight.size(1); }
+    std::int64_t out_width() const { return weight.size(0); }
+
+    Tensor weight;  // (out, in)
+    Tensor bias;    // (out) or undefined
+    std::unique_ptr<LinearAdapter> adapter;
+};
+
+}  // namespace tessera::nn

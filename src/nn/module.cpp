@@ -1,0 +1,73 @@
+#include "nn/module.h"
+
+#include <set>
+
+#include "ops/cast.h"
+#include "ops/random.h"
+
+namespace tessera::nn {
+
+Visitor::Visitor(OnTensor on_tensor, OnModule on_module)
+    : actions_(std::make_shared<const std::pair<OnTensor, OnModule>>(std::move(on_tensor), std::move(on_module))) {}
+
+void Visitor::operator()(const std::string& name, Tensor& tensor) const {
+    if (tensor.defined() && actions_->first) actions_->first(full_name(name), tensor);
+}
+
+void Visitor::operator()(const std::string& name, Module& module) const {
+    Visitor inside = *this;
+    inside.prefix_ = full_name(name);
+    if (actions_->second) actions_->second(inside.prefix_, module);
+    module.visit(inside);
+}
+
+std::vector<NamedTensor> parameters(Module& module) {
+    std::vector<NamedTensor> found;
+    module.visit(Visitor([&](const std::string& name, Tensor& tensor) { found.push_back({name, &tensor}); }));
+    return found;
+}
+
+std::int64_t parameter_count(Module& module) {
+    std::int64_t count = 0;
+    std::set<const Storage*> seen;
+    for (const auto& [name, tensor] : parameters(module))
+        if (seen.insert(tensor->storage().get()).second) count += tensor->elements();
+    return count;
+}
+
+void set_requires_grad(Module& module, bool requires_grad) {
+    for (const auto& [name, tensor] : parameters(module)) tensor->set_requires_grad(requires_grad);
+}
+
+void move_to(Module& module, Device device) {
+    for (const auto& [name, tensor] : parameters(module)) *tensor = tensor->detach().to(device);
+}
+
+void convert_to(Module& module, DType dtype) {
+    for (const auto& [name, tensor] : parameters(module)) *tensor = tensor->detach().to(dtype);
+}
+
+namespace {
+
+std::uint64_t hash_of(const std::string& text) {  // FNV-1a: the same on every machine, unlike std::hash
+    std::uint64_t hash = 0xcbf29ce484222325u;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    return hash;
+}
+
+bool is_bias(const std::string& name) { return name == "bias" || name.ends_with(".bias"); }
+
+}  // namespace
+
+void initialise(Module& module, RandomKey key, double stddev) {
+    for (const auto& [name, tensor] : parameters(module)) {
+        if (!tensor->is_deferred()) continue;
+        const Shape shape = tensor->shape();
+        if (shape.rank() >= 2)
+            *tensor = ops::normal(shape, 0, stddev, key.child(hash_of(name)), tensor->dtype()).to(tensor->device());
+        else
+            *tensor = Tensor::full(shape, is_bias(name) ? 0 : 1, tensor->dtype(), tensor->device());
+    }
+}
+
+}  // namespace tessera::nn

@@ -1,0 +1,26 @@
+#include "nn/norm.h"
+
+#include "ops/norm.h"
+
+namespace tessera::nn {
+
+LayerNorm::LayerNorm(std::int64_t width, double eps, bool has_bias)
+    : weight(Tensor::deferred({width})), bias(has_bias ? Tensor::deferred({width}) : Tensor()), eps(eps) {}
+
+Tensor LayerNorm::forward(const Tensor& x) const { return ops::layer_norm(x, weight, bias, eps); }
+
+void LayerNorm::visit(const Visitor& visitor) {
+    visitor("weight", weight);
+    visitor("bias", bias);
+}
+
+RmsNorm::RmsNorm(std::int64_t width, double eps, NormWeight meaning)
+    : weight(Tensor::deferred({width})), eps(eps), meaning(meaning) {}
+
+Tensor RmsNorm::forward(const Tensor& x) const {
+    return ops::rms_norm(x, weight, {.eps = eps, .weight_offset = meaning == NormWeight::one_plus ? 1.0 : 0.0});
+}
+
+void RmsNorm::visit(const Visitor& visitor) { visitor("weight", weight); }
+
+}  // namespace tessera::nn

@@ -1,0 +1,29 @@
+// Rotary positions (Su et al. 2021): the frequencies of one model, turned on queries and keys, never on values.
+#pragma once
+
+#include "ops/rope.h"
+
+namespace tessera::nn {
+
+struct RopeSettings {
+    std::int64_t rotary_width = 0;  // how many of a head's dimensions turn
+    double theta = 10000;
+    ops::RopePairing pairing = ops::RopePairing::half_split;
+    ops::RopeScaling scaling = {};
+};
+
+// No parameters: the table follows from the settings, so it is no Module.
+class Rope {
+   public:
+    Rope() = default;  // rotates nothing
+    explicit Rope(const RopeSettings& settings);
+
+    // x (B, T, H, D), positions i64 (T) or (B, T).
+    Tensor forward(const Tensor& x, const Tensor& positions) const;
+
+   private:
+    RopeSettings settings_;
+    ops::RopeFrequencies frequencies_;
+};
+
+}  // namespace tessera::nn

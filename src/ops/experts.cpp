@@ -1,0 +1,124 @@
+#include "ops/experts.h"
+
+#include "kernels/expert_rows.h"
+#include "kernels/gemm.h"
+#include "kernels/reduce.h"
+#include "ops/binary.h"
+#include "ops/views.h"
+#include "tensor/tape.h"
+
+namespace tessera::ops {
+namespace {
+
+void check_plan(const char* op, const Tensor& rows, const ExpertPlan& plan) {
+    check(rows.rank() == 2 && is_float(rows.dtype()) && rows.size(0) == plan.tokens.size(0), op, ": ", rows.dtype(),
+          " rows of ", rows.shape(), " do not fit a plan of ", plan.positions.shape(), " choices");
+}
+
+Tensor run_combine(const Tensor& rows, const Tensor& weights, const Tensor& positions) {
+    const Tensor out = Tensor::empty({positions.size(0), rows.size(1)}, rows.dtype(), rows.device());
+    kernels::combine_rows.on(rows.device())(rows.view(), weights.view(), positions.view(), out.view());
+    return out;
+}
+
+// Calls body(expert, first row, last row) for every expert that has rows.
+template <class Body>
+void for_experts(const std::vector<std::int64_t>& counts, Body&& body) {
+    std::int64_t first = 0;
+    for (std::size_t expert = 0; expert < counts.size(); ++expert) {
+        if (counts[expert] > 0) body(static_cast<std::int64_t>(expert), first, first + counts[expert]);
+        first += counts[expert];
+    }
+}
+
+}  // namespace
+
+ExpertPlan plan_experts(const Tensor& indices, std::int64_t expert_count) {
+    check(indices.rank() == 2 && indices.dtype() == DType::I64, "plan_experts: needs i64 indices of (tokens, k), not ",
+          indices.dtype(), " of ", indices.shape());
+    const std::vector<std::int64_t> experts = indices.to_vector<std::int64_t>();
+    ExpertPlan plan{
+        .counts = std::vector<std::int64_t>(static_cast<std::size_t>(expert_count)), .tokens = {}, .positions = {}};
+    for (const std::int64_t expert : experts) {
+        check(0 <= expert && expert < expert_count, "plan_experts: expert ", expert, " of ", expert_count);
+        ++plan.counts[static_cast<std::size_t>(expert)];
+    }
+    std::vector<std::int64_t> next(plan.counts.size()), tokens(experts.size()), positions(experts.size());
+    for (std::size_t expert = 1; expert < next.size(); ++expert)
+        next[expert] = next[expert - 1] + plan.counts[expert - 1];
+    for (std::size_t choice = 0; choice < experts.size(); ++choice) {
+        positions[choice] = next[static_cast<std::size_t>(experts[choice])]++;
+        tokens[static_cast<std::size_t>(positions[choice])] = static_cast<std::int64_t>(choice) / indices.size(1);
+    }
+    plan.tokens = Tensor::from(tokens, {indices.elements()}).to(indices.device());
+    plan.positions = Tensor::from(positions, indices.shape()).to(indices.device());
+    return plan;
+}
+
+Tensor dispatch(const Tensor& x, const ExpertPlan& plan) {
+    check(x.rank() == 2 && is_float(x.dtype()) && x.size(0) == plan.positions.size(0), "dispatch: ", x.dtype(),
+          " x of ", x.shape(), " does not fit a plan of ", plan.positions.shape(), " choices");
+    const Tensor rows = x.detach().contiguous_copy_if_needed();
+    const Tensor out = Tensor::empty({plan.tokens.size(0), x.size(1)}, x.dtype(), x.device());
+    kernels::gather_rows.on(x.device())(rows.view(), plan.tokens.view(), out.view());
+    return record("dispatch", out, {x}, [positions = plan.positions](const Tensor& gradient) -> Gradients {
+        return {run_combine(gradient.contiguous_copy_if_needed(), {}, positions)};
+    });
+}
+
+Tensor grouped_linear(const Tensor& x, const Tensor& weight, const ExpertPlan& plan, const Tensor& bias) {
+    check_plan("grouped_linear", x, plan);
+    check(weight.rank() == 3 && weight.size(2) == x.size(1) && weight.dtype() == x.dtype() &&
+              weight.size(0) == static_cast<std::int64_t>(plan.counts.size()),
+          "grouped_linear: x of ", x.shape(), " does not fit weights of ", weight.shape(), " for ", plan.counts.size(),
+          " experts");
+    check(!bias.defined() || (bias.rank() == 2 && bias.size(0) == weight.size(0) && bias.size(1) == weight.size(1) &&
+                              bias.dtype() == x.dtype()),
+          "grouped_linear: bias of ", bias.shape(), " does not fit weights of ", weight.shape());
+    const Tensor rows = x.detach(), weights = weight.detach(), biases = bias.detach();
+    const Tensor out = Tensor::empty({x.size(0), weight.size(1)}, x.dtype(), x.device());
+    const auto gemm = kernels::gemm.on(x.device());
+    for_experts(plan.counts, [&](std::int64_t expert, std::int64_t first, std::int64_t last) {
+        const Tensor expert_bias = biases.defined() ? select(biases, 0, expert) : Tensor();
+        gemm(slice(rows, 0, first, last).view(), transpose(select(weights, 0, expert), 0, 1).view(), expert_bias.view(),
+             slice(out, 0, first, last).view(), {});
+    });
+    return record(
+        "grouped_linear", out, {x, weight, bias},
+        [rows, weights, gemm, counts = plan.counts, wants_x = x.requires_grad(), wants_weight = weight.requires_grad(),
+         wants_bias = bias.requires_grad()](const Tensor& gradient) -> Gradients {
+            Tensor dx, dw, db;
+            if (wants_x) dx = Tensor::empty(rows.shape(), rows.dtype(), rows.device());
+            if (wants_weight) dw = Tensor::zeros(weights.shape(), rows.dtype(), rows.device());
+            if (wants_bias) db = Tensor::zeros({weights.size(0), weights.size(1)}, rows.dtype(), rows.device());
+            for_experts(counts, [&](std::int64_t expert, std::int64_t first, std::int64_t last) {
+                const Tensor piece = slice(gradient, 0, first, last);
+                if (wants_x)
+                    gemm(piece.view(), select(weights, 0, expert).view(), {}, slice(dx, 0, first, last).view(), {});
+                if (wants_weight)
+                    gemm(transpose(piece, 0, 1).view(), slice(rows, 0, first, last).view(), {},
+                         select(dw, 0, expert).view(), {});
+                if (wants_bias) kernels::sum.on(piece.device())(piece.view(), slice(db, 0, expert, expert + 1).view());
+            });
+            return {dx, dw, db};
+        });
+}
+
+Tensor combine(const Tensor& rows, const Tensor& weights, const ExpertPlan& plan) {
+    check_plan("combine", rows, plan);
+    check(weights.shape() == plan.positions.shape() && weights.dtype() == rows.dtype(), "combine: ", weights.dtype(),
+          " weights of ", weights.shape(), " do not fit ", rows.dtype(), " rows for ", plan.positions.shape(),
+          " choices");
+    const Tensor dense = rows.detach().contiguous_copy_if_needed(),
+                 factors = weights.detach().contiguous_copy_if_needed();
+    return record("combine", run_combine(dense, factors, plan.positions), {rows, weights},
+                  [dense, factors, positions = plan.positions](const Tensor& gradient) -> Gradients {
+                      const Tensor row_gradient = dense.empty_like(), weight_gradient = factors.empty_like();
+                      kernels::combine_rows_backward.on(dense.device())(gradient.contiguous_copy_if_needed().view(),
+                                                                        dense.view(), factors.view(), positions.view(),
+                                                                        row_gradient.view(), weight_gradient.view());
+                      return {row_gradient, weight_gradient};
+                  });
+}
+
+}  // namespace tessera::ops

@@ -1,0 +1,19 @@
+// Matrix products.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace tessera::ops {
+
+struct MatmulOptions {
+    bool transpose_a = false;
+    bool transpose_b = false;
+};
+
+// op(a) · op(b) over the last two dimensions; the leading ones broadcast. A transpose only swaps strides.
+Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
+
+// x · weightᵀ + bias. x (…, in), weight (out, in), bias (out) or undefined → (…, out)
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+}  // namespace tessera::ops

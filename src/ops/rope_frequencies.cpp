@@ -1,0 +1,125 @@
+#include "ops/rope_frequencies.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+namespace tessera::ops {
+namespace {
+
+using Values = std::vector<float>;
+
+// θ^(2j / width): the wavelength of pair j over 2π.
+Values periods(std::int64_t width, double theta) {
+    Values out;
+    for (std::int64_t j = 0; j < width / 2; ++j) {
+        const float exponent = static_cast<float>(2 * j) / static_cast<float>(width);
+        out.push_back(static_cast<float>(std::pow(static_cast<double>(static_cast<float>(theta)), exponent)));
+    }
+    return out;
+}
+
+Values unscaled(std::int64_t width, double theta) {
+    Values out = periods(width, theta);
+    for (float& value : out) value = 1.0f / value;
+    return out;
+}
+
+Values linear(std::int64_t width, double theta, double factor) {
+    Values out = unscaled(width, theta);
+    for (float& value : out) value /= static_cast<float>(factor);
+    return out;
+}
+
+Values dynamic_ntk(std::int64_t width, double theta, const RopeScaling& scaling, std::int64_t sequence_length) {
+    check(width > 2, "rope_frequencies: dynamic_ntk needs a rotary width above 2");
+    const auto original = static_cast<double>(scaling.original_length), dims = static_cast<double>(width);
+    const double length = std::max(original, static_cast<double>(sequence_length));
+    const double stretch = scaling.factor * length / original - (scaling.factor - 1);
+    return unscaled(width, theta * std::pow(stretch, dims / (dims - 2)));
+}
+
+// The pair (as a real number) that turns `turns` times over the original length.
+double pair_turning(double turns, std::int64_t width, double theta, const RopeScaling& scaling) {
+    const double wavelength = static_cast<double>(scaling.original_length) / turns;
+    return static_cast<double>(width) * std::log(wavelength / (2 * std::numbers::pi)) / (2 * std::log(theta));
+}
+
+Values yarn(std::int64_t width, double theta, const RopeScaling& scaling) {
+    double first = pair_turning(scaling.beta_fast, width, theta, scaling);
+    double last = pair_turning(scaling.beta_slow, width, theta, scaling);
+    if (scaling.truncate) {
+        first = std::floor(first);
+        last = std::ceil(last);
+    }
+    first = std::max(first, 0.0);
+    last = std::min(last, static_cast<double>(width - 1));
+    if (first == last) last += 0.001;  // no division by zero
+    Values out = periods(width, theta);
+    for (std::size_t j = 0; j < out.size(); ++j) {
+        const float place = (static_cast<float>(j) - static_cast<float>(first)) / static_cast<float>(last - first);
+        const float kept = 1.0f - std::clamp(place, 0.0f, 1.0f);
+        const float whole = 1.0f / out[j], divided = 1.0f / (static_cast<float>(scaling.factor) * out[j]);
+        out[j] = divided * (1.0f - kept) + whole * kept;
+    }
+    return out;
+}
+
+double yarn_attention_factor(const RopeScaling& scaling) {
+    if (scaling.attention_factor) return *scaling.attention_factor;
+    if (scaling.mscale != 0 && scaling.mscale_all_dim != 0)
+        return yarn_magnitude(scaling.factor, scaling.mscale) / yarn_magnitude(scaling.factor, scaling.mscale_all_dim);
+    return yarn_magnitude(scaling.factor);
+}
+
+Values llama3(std::int64_t width, double theta, const RopeScaling& scaling) {
+    const auto original = static_cast<float>(scaling.original_length);
+    const auto factor = static_cast<float>(scaling.factor);
+    const auto low = static_cast<float>(scaling.low_frequency_factor);
+    const auto high = static_cast<float>(scaling.high_frequency_factor);
+    Values out = unscaled(width, theta);
+    for (float& frequency : out) {
+        const float wavelength = static_cast<float>(2 * std::numbers::pi) / frequency;
+        if (wavelength < original / high) continue;
+        if (wavelength > original / low) {
+            frequency /= factor;
+            continue;
+        }
+        const float kept = (original / wavelength - low) / (high - low);
+        frequency = (1.0f - kept) * frequency / factor + kept * frequency;
+    }
+    return out;
+}
+
+Values scaled(std::int64_t width, double theta, const RopeScaling& scaling, std::int64_t sequence_length) {
+    switch (scaling.kind) {
+        case RopeScalingKind::none: return unscaled(width, theta);
+        case RopeScalingKind::linear: return linear(width, theta, scaling.factor);
+        case RopeScalingKind::dynamic_ntk: return dynamic_ntk(width, theta, scaling, sequence_length);
+        case RopeScalingKind::yarn: return yarn(width, theta, scaling);
+        case RopeScalingKind::llama3: return llama3(width, theta, scaling);
+    }
+    fail("rope_frequencies: unknown scaling kind ", static_cast<int>(scaling.kind));
+}
+
+}  // namespace
+
+double yarn_magnitude(double factor, double mscale) {
+    return factor <= 1 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
+}
+
+RopeFrequencies rope_frequencies(std::int64_t rotary_width, double theta, const RopeScaling& scaling,
+                                 std::int64_t sequence_length) {
+    check(rotary_width >= 2 && rotary_width % 2 == 0, "rope_frequencies: rotary width ", rotary_width,
+          " must be even and at least 2");
+    check(theta > 0, "rope_frequencies: theta ", theta, " must be positive");
+    check(scaling.factor > 0, "rope_frequencies: factor ", scaling.factor, " must be positive");
+    const bool needs_length = scaling.kind != RopeScalingKind::none && scaling.kind != RopeScalingKind::linear;
+    check(!needs_length || scaling.original_length > 0,
+          "rope_frequencies: this scaling needs the original length, not ", scaling.original_length);
+    return {Tensor::from(scaled(rotary_width, theta, scaling, sequence_length), {rotary_width / 2}),
+            scaling.kind == RopeScalingKind::yarn ? yarn_attention_factor(scaling) : 1.0};
+}
+
+}  // namespace tessera::ops

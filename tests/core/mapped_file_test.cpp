@@ -1,0 +1,73 @@
+#include "core/mapped_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+
+#include "support/expect_error.h"
+#include "tensor/tensor.h"
+
+namespace tessera {
+namespace {
+
+class MappedFiles : public ::testing::Test {
+   protected:
+    void SetUp() override {
+        std::string pattern = (std::filesystem::temp_directory_path() / "tessera_mapped_XXXXXX").string();
+        ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+        directory_ = pattern;
+    }
+    void TearDown() override { std::filesystem::remove_all(directory_); }
+
+    std::filesystem::path write(const std::vector<float>& values) const {
+        const std::filesystem::path path = directory_ / "values";
+        std::ofstream(path, std::ios::binary)
+            .write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * 4));
+        return path;
+    }
+
+    std::filesystem::path directory_;
+};
+
+TEST_F(MappedFiles, ATensorReadsItWithoutACopy) {
+    const std::filesystem::path path = write({1, 2, 3, 4, 5, 6});
+    Tensor x;
+    {
+        const auto file = std::make_shared<MappedFile>(path);
+        EXPECT_EQ(file->bytes(), 24u);
+        x = Tensor(std::make_shared<Storage>(cpu, file->data(), file->bytes(), file), DType::F32, {2, 2}, {2, 1}, 2);
+        EXPECT_EQ(static_cast<void*>(x.data<float>()), static_cast<void*>(file->data() + 8));
+    }
+    EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{3, 4, 5, 6}));  // the storage keeps the file mapped
+}
+
+TEST_F(MappedFiles, WritingCopiesThePageNotTheFile) {
+    const std::filesystem::path path = write({1, 2, 3});
+    const auto file = std::make_shared<MappedFile>(path), other = std::make_shared<MappedFile>(path);
+    const Tensor x(std::make_shared<Storage>(cpu, file->data(), file->bytes(), file), DType::F32, {3}, {1}, 0);
+    x.fill(9);
+    EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{9, 9, 9}));
+    EXPECT_EQ(reinterpret_cast<const float*>(other->data())[0], 1);
+    EXPECT_EQ(reinterpret_cast<const float*>(MappedFile(path).data())[2], 3);
+}
+
+TEST_F(MappedFiles, AnEmptyFileHasNoBytes) {
+    const MappedFile file(write({}));
+    EXPECT_EQ(file.bytes(), 0u);
+}
+
+TEST_F(MappedFiles, ErrorsNameThePath) {
+    const std::filesystem::path missing = directory_ / "nothing_here";
+    testing::expect_error([&] { MappedFile file(missing); }, {missing.string(), "No such file"});
+    testing::expect_error([&] { MappedFile file(directory_); }, {directory_.string(), "not a regular file"});
+}
+
+TEST_F(MappedFiles, BorrowedBytesNeedAnOwner) {
+    float value = 1;
+    testing::expect_error([&] { Storage(cpu, &value, 4, nullptr); }, {"owner"});
+}
+
+}  // namespace
+}  // namespace tessera

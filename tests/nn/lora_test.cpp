@@ -1,0 +1,91 @@
+#include "nn/lora.h"
+
+#include <gtest/gtest.h>
+
+#include "nn/attention/dot_product.h"
+#include "support/module_check.h"
+#include "support/op_case.h"
+#include "tensor/tape.h"
+
+namespace tessera::nn {
+namespace {
+
+using testing::expect_gradients;
+using testing::random_tensor;
+using testing::randomise;
+using testing::relative_error;
+using testing::same_bits;
+using testing::weighted_total;
+
+const Context causal{.mask = ops::AttentionMask::causal()};
+
+TEST(Lora, StartsAsTheModelItself) {
+    DotProductAttention module({.width = 12, .heads = 3});
+    randomise(module);
+    const Tensor x = random_tensor({2, 5, 12}, 1);
+    const Tensor before = module.forward(x, causal).detach();
+    const auto wrapped = attach_lora(module, {"query", "value"}, {.rank = 2, .alpha = 4, .key = {.seed = 3}});
+    EXPECT_EQ(wrapped, (std::vector<std::string>{"query", "value"}));
+    EXPECT_TRUE(same_bits(module.forward(x, causal).detach(), before));
+}
+
+TEST(Lora, OnlyTheAdaptersLearn) {
+    DotProductAttention module({.width = 12, .heads = 3});
+    randomise(module);
+    attach_lora(module, {}, {.rank = 2, .alpha = 4});
+    int learning = 0;
+    for (const auto& [name, tensor] : parameters(module)) {
+        EXPECT_EQ(tensor->requires_grad(), name.find("lora_") != std::string::npos) << name;
+        learning += tensor->requires_grad();
+    }
+    EXPECT_EQ(learning, 2 * 4);
+    for (Linear* linear : {&module.query, &module.key, &module.value, &module.output}) {
+        auto& adapter = static_cast<Lora&>(*linear->adapter);
+        adapter.up.copy_from(random_tensor(adapter.up.shape(), 9));
+    }
+    struct Adapters : Module {
+        explicit Adapters(DotProductAttention& m) : module(m) {}
+        void visit(const Visitor& visitor) override {
+            visitor("query", *module.query.adapter);
+            visitor("output", *module.output.adapter);
+        }
+        DotProductAttention& module;
+    } adapters(module);
+    const Tensor x = random_tensor({2, 5, 12}, 1);
+    expect_gradients(adapters, [&] { return weighted_total(module.forward(x, causal)); });
+}
+
+TEST(Lora, MergedIsAdaptedAndUnmergedIsTheBase) {
+    DotProductAttention module({.width = 12, .heads = 3});
+    randomise(module);
+    const Tensor x = random_tensor({2, 5, 12}, 1);
+    const Tensor base_weight = module.query.weight.detach().clone();
+    attach_lora(module, {"query"}, {.rank = 3, .alpha = 6});
+    auto& adapter = static_cast<Lora&>(*module.query.adapter);
+    adapter.up.copy_from(random_tensor(adapter.up.shape(), 9));
+    const Tensor adapted = module.forward(x, causal).detach();
+
+    add_adapter_to_weight(module.query);
+    EXPECT_GT(relative_error(module.query.weight, base_weight), 1e-3);
+    subtract_adapter_from_weight(module.query);
+    EXPECT_LE(relative_error(module.query.weight, base_weight), 1e-14);
+
+    merge_lora(module);
+    EXPECT_EQ(module.query.adapter, nullptr);
+    EXPECT_LE(relative_error(module.forward(x, causal), adapted), 1e-12);
+}
+
+TEST(Lora, ATargetThatNamesNothingIsAnErrorThatListsTheLayers) {
+    DotProductAttention module({.width = 12, .heads = 3});
+    randomise(module);
+    try {
+        attach_lora(module, {"qurey"}, {});
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("query, key, value, output"), std::string::npos) << error.what();
+    }
+    EXPECT_THROW(attach_lora(module, {}, {.rank = 13}), Error);
+}
+
+}  // namespace
+}  // namespace tessera::nn
