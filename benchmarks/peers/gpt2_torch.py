@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A GPT-2 training step in plain PyTorch, as fast as PyTorch 1.13 does it on a CPU.
 
-Prints one JSON object: seconds a step, and the parts of a step. The model is the one of benchmarks/gpt2_step.cpp:
+Prints one JSON object: seconds a step, and the parts of a step; with --interactive, prints "ready" and then does one
+step for each line of its input, answering with the seconds of its parts. The model is the one of benchmarks/gpt2_step.cpp:
 tied embeddings, learned positions, pre-norm blocks, tanh GELU, no dropout; AdamW with weight decay.
 
     gpt2_torch.py --steps 5
@@ -12,6 +13,7 @@ import json
 import math
 import os
 import statistics
+import sys
 import time
 
 
@@ -25,16 +27,14 @@ def parse_arguments():
     parser.add_argument("--heads", type=int, default=12)
     parser.add_argument("--vocabulary", type=int, default=50257)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--blas", default="", help="OPENBLAS_CORETYPE to run under")
+    parser.add_argument("--interactive", action="store_true")
     parser.add_argument("--attention", choices=["baddbmm", "matmul"], default="baddbmm")
-    parser.add_argument("--optimizer", choices=["foreach", "single", "flat"], default="foreach")
+    parser.add_argument("--optimizer", choices=["foreach", "single", "flat"], default="single")
     parser.add_argument("--profile", action="store_true", help="the ten costliest operators, to stderr")
     return parser.parse_args()
 
 
 arguments = parse_arguments()
-if arguments.blas:
-    os.environ["OPENBLAS_CORETYPE"] = arguments.blas  # read when OpenBLAS is loaded, with torch
 os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
 
 import torch  # noqa: E402
@@ -140,16 +140,20 @@ def main():
     step(), step()
     for part in times.values():
         part.clear()
-    if arguments.profile:
-        import sys
-
+    if arguments.interactive:
+        print("ready", flush=True)
+        for _ in sys.stdin:
+            step()
+            print(json.dumps({name: part[-1] for name, part in times.items()}), flush=True)
+    elif arguments.profile:
         with torch.profiler.profile() as profiler:
             step()
         print(profiler.key_averages().table(sort_by="self_cpu_time_total", row_limit=12), file=sys.stderr)
     else:
         for _ in range(arguments.steps):
             loss = step()
-        print(json.dumps({name: statistics.median(part) for name, part in times.items()} | {"steps": times["step"], "loss": loss}))
+        medians = {name: statistics.median(part) for name, part in times.items()}
+        print(json.dumps(medians | {"best": min(times["step"]), "loss": loss}))
 
 
 main()
