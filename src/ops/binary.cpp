@@ -21,34 +21,43 @@ Tensor broadcast_and_run(const Slot<kernels::Binary>& slot, const Tensor& a, con
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
-    return record("add", broadcast_and_run(kernels::add, a, b), {a, b},
-                  [left = a.shape(), right = b.shape()](const Tensor& gradient) -> Gradients {
-                      return {sum_to(gradient, left), sum_to(gradient, right)};
-                  });
+    return record(
+        "add", broadcast_and_run(kernels::add, a, b), {a, b},
+        [left = a.shape(), right = b.shape(), wants_a = a.requires_grad(),
+         wants_b = b.requires_grad()](const Tensor& gradient) -> Gradients {
+            return {wants_a ? sum_to(gradient, left) : Tensor(), wants_b ? sum_to(gradient, right) : Tensor()};
+        });
 }
 
 Tensor sub(const Tensor& a, const Tensor& b) {
     return record("sub", broadcast_and_run(kernels::sub, a, b), {a, b},
-                  [left = a.shape(), right = b.shape()](const Tensor& gradient) -> Gradients {
-                      return {sum_to(gradient, left), scale(sum_to(gradient, right), -1)};
+                  [left = a.shape(), right = b.shape(), wants_a = a.requires_grad(),
+                   wants_b = b.requires_grad()](const Tensor& gradient) -> Gradients {
+                      return {wants_a ? sum_to(gradient, left) : Tensor(),
+                              wants_b ? scale(sum_to(gradient, right), -1) : Tensor()};
                   });
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
+    // Each operand is kept only for the other's gradient.
+    const bool wants_a = a.requires_grad(), wants_b = b.requires_grad();
     return record("mul", broadcast_and_run(kernels::mul, a, b), {a, b},
-                  [a = a.detach(), b = b.detach(), wants_a = a.requires_grad(),
-                   wants_b = b.requires_grad()](const Tensor& gradient) -> Gradients {
-                      return {wants_a ? sum_to(mul(gradient, b), a.shape()) : Tensor(),
-                              wants_b ? sum_to(mul(gradient, a), b.shape()) : Tensor()};
+                  [left = a.shape(), right = b.shape(), a = wants_b ? a.detach() : Tensor(),
+                   b = wants_a ? b.detach() : Tensor()](const Tensor& gradient) -> Gradients {
+                      return {b.defined() ? sum_to(mul(gradient, b), left) : Tensor(),
+                              a.defined() ? sum_to(mul(gradient, a), right) : Tensor()};
                   });
 }
 
 Tensor div(const Tensor& a, const Tensor& b) {
     const Tensor out = broadcast_and_run(kernels::div, a, b);
-    return record("div", out, {a, b}, [out, b = b.detach(), shape = a.shape()](const Tensor& gradient) -> Gradients {
-        const Tensor scaled = div(gradient, b);
-        return {sum_to(scaled, shape), scale(sum_to(mul(scaled, out), b.shape()), -1)};
-    });
+    return record("div", out, {a, b},
+                  [out = b.requires_grad() ? out : Tensor(), b = b.detach(), shape = a.shape(),
+                   wants_a = a.requires_grad()](const Tensor& gradient) -> Gradients {
+                      const Tensor scaled = div(gradient, b);
+                      return {wants_a ? sum_to(scaled, shape) : Tensor(),
+                              out.defined() ? scale(sum_to(mul(scaled, out), b.shape()), -1) : Tensor()};
+                  });
 }
 
 Tensor scale(const Tensor& x, double factor) { return mul(x, Tensor::scalar(factor, x.dtype(), x.device())); }

@@ -53,7 +53,8 @@ class ChunkedLoss {
         const std::int64_t rows = x_.size(0);
         const Tensor losses = Tensor::empty({rows}, dtype_, x_.device());
         if (wants_x) x_gradient = Tensor::empty(x_.shape(), dtype_, x_.device());
-        if (wants_weight) weight_gradient = Tensor::zeros(weight_.shape(), dtype_, x_.device());
+        if (wants_weight && rows > 0) weight_gradient = Tensor::empty(weight_.shape(), dtype_, x_.device());
+        if (wants_weight && rows == 0) weight_gradient = Tensor::zeros(weight_.shape(), dtype_, x_.device());
         for (std::int64_t first = 0; first < rows; first += chunk_)
             run_chunk(first, std::min(rows, first + chunk_), losses);
         return sum_to(losses, {});
@@ -87,7 +88,8 @@ class ChunkedLoss {
         if (x_gradient.defined())
             gemm(gradient.view(), weight_.view(), {}, slice(x_gradient, 0, first, last).view(), {});
         if (weight_gradient.defined())
-            gemm(transpose(gradient, 0, 1).view(), x.view(), {}, weight_gradient.view(), {.beta = 1});
+            gemm(transpose(gradient, 0, 1).view(), x.view(), {}, weight_gradient.view(),
+                 {.beta = first > 0 ? 1.0 : 0.0});
     }
 
     Tensor x_, weight_, targets_;

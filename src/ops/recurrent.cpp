@@ -53,9 +53,8 @@ View before(const Tensor& x, const Tensor& initial, std::int64_t time) {
     return time == 0 ? initial.view() : at_time(x, time - 1);
 }
 
-View transposed(const Tensor& matrix) {
-    return matrix.with_layout({matrix.size(1), matrix.size(0)}, {matrix.stride(1), matrix.stride(0)}, matrix.offset())
-        .view();
+Tensor transposed(const Tensor& matrix) {
+    return matrix.with_layout({matrix.size(1), matrix.size(0)}, {matrix.stride(1), matrix.stride(0)}, matrix.offset());
 }
 
 Tensor ready(const Tensor& x, DType dtype) {
@@ -76,9 +75,11 @@ FinalState run_forward(const Cell& cell, const Tensor& projected, Sequence& all,
     }
     const FinalState last{all.initial_state.clone(), cell.has_cell ? all.initial_cell.clone() : Tensor()};
     const Tensor hidden = Tensor::empty({batch, cell.gates * width}, dtype, device);
+    // Products with few rows run twice as fast over weights that lie as they are read; some steps repay the copy.
+    const Tensor weight = time >= 4 ? transposed(all.weight).clone() : transposed(all.weight);
     for (std::int64_t t = 0; t < time; ++t) {
         const View previous = before(all.output, all.initial_state, t);
-        kernels::gemm.on(device)(previous, transposed(all.weight), all.bias.view(), hidden.view(), {});
+        kernels::gemm.on(device)(previous, weight.view(), all.bias.view(), hidden.view(), {});
         cell.forward.on(device)({.time = t,
                                  .lengths = all.lengths.view(),
                                  .input = at_time(projected, t),
@@ -172,8 +173,8 @@ Tensor project(const Tensor& x, const RecurrentWeights& weights, DType dtype) {
     const std::int64_t rows = x.size(0) * x.size(1), width = weights.input.size(0);
     const Tensor flat = reshape(x.detach(), {rows, x.size(2)}), weight = weights.input.detach();
     const Tensor out = Tensor::empty({rows, width}, dtype, x.device());
-    kernels::gemm.on(x.device())(flat.view(), transposed(weight), ready(weights.input_bias, dtype).view(), out.view(),
-                                 {});
+    kernels::gemm.on(x.device())(flat.view(), transposed(weight).view(), ready(weights.input_bias, dtype).view(),
+                                 out.view(), {});
     return record(
         "project", out.with_layout({x.size(0), x.size(1), width}, {x.size(1) * width, width, 1}, 0),
         {x, weights.input, weights.input_bias}, [flat, weight, shape = x.shape()](const Tensor& output_gradient) {

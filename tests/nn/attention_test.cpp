@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "nn/attention/additive.h"
 #include "nn/attention/dot_product.h"
 #include "nn/attention/full_cache.h"
 #include "nn/attention/latent.h"
@@ -276,6 +277,21 @@ TEST(LatentAttention, EveryParameterLearnsInBothForms) {
             return weighted_total(module.forward(x, {.mask = ops::AttentionMask::causal()}, nullptr, form));
         });
     }
+}
+
+TEST(AdditiveAttention, IsItsFormula) {
+    AdditiveAttention module({.query_width = 5, .key_width = 7, .hidden = 6});
+    randomise(module);
+    const Tensor queries = random_tensor({2, 3, 5}, 22), keys = random_tensor({2, 4, 7}, 23),
+                 values = random_tensor({2, 4, 8}, 24);
+    const Tensor q = ops::reshape(module.query.forward(queries), {2, 3, 1, 6}),
+                 k = ops::reshape(module.key.forward(keys), {2, 1, 4, 6});
+    const Tensor scores = ops::matmul(ops::tanh(ops::add(q, k)), ops::reshape(module.score, {6, 1}));
+    const Tensor expected = ops::matmul(ops::softmax(ops::reshape(scores, {2, 3, 4})), values);
+    EXPECT_LE(relative_error(module.forward(queries, module.project_keys(keys), values, {}), expected), 1e-12);
+    const Tensor lengths = Tensor::from<std::int64_t>({4, 2}, {2});
+    expect_gradients(
+        module, [&] { return weighted_total(module.forward(queries, module.project_keys(keys), values, lengths)); });
 }
 
 }  // namespace

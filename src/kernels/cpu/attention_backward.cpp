@@ -26,6 +26,7 @@ struct KeySums {
     T* values;
 };
 
+// One query block on its way along the keys.
 template <class T>
 class BackwardBlock {
    public:
@@ -34,55 +35,71 @@ class BackwardBlock {
         : settings_(settings),
           views_(views),
           sizes_(sizes),
-          tile_(settings, views, sizes),
-          query_gradient_(query_block * tile_.width_stride()) {}
+          queries_(settings, views, sizes),
+          gradient_(query_block * queries_.queries().stride()) {}
 
-    void run(const QueryBlock& block, const KeySums<T>& sums) {
-        if (block.any.begin < block.any.end) tile_.start(block);
-        std::fill_n(query_gradient_.data(), query_block * tile_.width_stride(), T(0));
-        for (std::int64_t first = block.any.begin; first < block.any.end; first += key_block) {
-            const std::int64_t count = std::min(key_block, block.any.end - first);
-            tile_.compute(first, count);
-            tile_.undo_cap();
-            add_products(block, sums, first, count);
-        }
-        if (views_.query_gradient.defined()) store_query_gradient(block);
+    void start(const QueryBlock& block) {
+        queries_.start(block);
+        std::fill_n(gradient_.data(), query_block * queries_.queries().stride(), T(0));
     }
 
-    T key_gradient_factor() const { return tile_.key_gradient_factor(); }
-
-   private:
-    void add_products(const QueryBlock& block, const KeySums<T>& sums, std::int64_t first, std::int64_t count) {
-        const std::int64_t stride = tile_.stride, width = tile_.width_stride(), value_width = tile_.value_stride();
-        const std::int64_t at = first - sums.range.begin;
-        if (views_.value_gradient.defined())
-            multiply<Left::as_is>(Product<T>{tile_.weights(), stride, tile_.out_gradient(), value_width,
-                                             sums.values + at * value_width, value_width, count, sizes_.value_width,
-                                             block.count, true});
-        if (views_.key_gradient.defined())
-            multiply<Left::as_is>(Product<T>{tile_.score_gradients(), stride, tile_.queries(), width,
-                                             sums.keys + at * width, width, count, sizes_.width, block.count, true});
-        if (views_.query_gradient.defined())
-            multiply<Left::transposed>(Product<T>{tile_.score_gradients(), stride, tile_.keys(), width,
-                                                  query_gradient_.data(), width, block.count, sizes_.width, count,
-                                                  true});
+    // Goes on over those of the keys [first, first + count) that the block sees; their rows are given.
+    void add_keys(GradientTile<T>& tile, const KeyRows<T>& keys, const KeyRows<T>& values, std::int64_t first,
+                  std::int64_t count, const KeySums<T>& sums) {
+        const std::int64_t begin = std::max(first, block().any.begin);
+        const std::int64_t end = std::min(first + count, block().any.end);
+        if (begin >= end) return;
+        const T* key_rows = keys.rows() + (begin - first) * keys.stride();
+        tile.compute(queries_, key_rows, keys.stride(), values.rows() + (begin - first) * values.stride(),
+                     values.stride(), begin, end - begin);
+        tile.undo_cap();
+        add_key_gradients(tile, sums, begin, end - begin);
+        if (!views_.query_gradient.defined()) return;
+        const std::int64_t width_stride = queries_.queries().stride();
+        const Product<T> product{tile.score_gradients(), tile.stride,   key_rows,     keys.stride(), gradient_.data(),
+                                 width_stride,           block().count, sizes_.width, end - begin,   true};
+        if (block().sees_all(begin, end - begin)) return multiply<Left::transposed>(product);
+        multiply<Left::transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
+            return block().keys_of(row, row_end, begin, end - begin);
+        });
     }
 
-    void store_query_gradient(const QueryBlock& block) {
-        for (std::int64_t i = 0; i < block.count; ++i) {
+    void store() {
+        if (!views_.query_gradient.defined()) return;
+        for (std::int64_t i = 0; i < block().count; ++i) {
             const auto at = static_cast<std::size_t>(i);
-            T* row = query_gradient_.data() + i * tile_.width_stride();
+            T* row = gradient_.data() + i * queries_.queries().stride();
             store_values(row, static_cast<T>(settings_.scale), sizes_.width, row,
-                         row_address(views_.query_gradient, block.row, block.query[at], block.head[at]),
+                         row_address(views_.query_gradient, block().row, block().query[at], block().head[at]),
                          views_.query_gradient.dtype);
         }
+    }
+
+   private:
+    const QueryBlock& block() const { return queries_.block(); }
+
+    void add_key_gradients(const GradientTile<T>& tile, const KeySums<T>& sums, std::int64_t first,
+                           std::int64_t count) {
+        const bool sees_all = block().sees_all(first, count);
+        const auto add = [&](const T* weights, const QueryRows<T>& rows, T* to) {
+            const std::int64_t stride = rows.stride();
+            const Product<T> product{
+                weights, tile.stride, rows.rows(),  stride,        to + (first - sums.range.begin) * stride,
+                stride,  count,       rows.width(), block().count, true};
+            if (sees_all) return multiply<Left::as_is>(product);
+            multiply<Left::as_is>(product, [&](std::int64_t key, std::int64_t key_end) {
+                return block().rows_of(first + key, first + key_end);
+            });
+        };
+        if (views_.value_gradient.defined()) add(tile.weights(), queries_.out_gradient(), sums.values);
+        if (views_.key_gradient.defined()) add(tile.score_gradients(), queries_.queries(), sums.keys);
     }
 
     const kernels::AttentionSettings& settings_;
     const kernels::AttentionBackward& views_;
     const AttentionSizes& sizes_;
-    GradientTile<T> tile_;
-    Scratch<T> query_gradient_;
+    GradientQueries<T> queries_;
+    Scratch<T> gradient_;
 };
 
 // Adds the parts' rows in order and stores them as the gradient rows of the keys [begin, end) of one key head.
@@ -102,6 +119,59 @@ void store_key_rows(const std::vector<KeySums<T>>& parts, T* KeySums<T>::*sums, 
     }
 }
 
+// What one core needs to run tasks.
+template <class T>
+class BackwardWorker {
+   public:
+    BackwardWorker(const kernels::AttentionSettings& settings, const kernels::AttentionBackward& views,
+                   const AttentionSizes& sizes)
+        : settings_(settings),
+          sizes_(sizes),
+          first_(settings, views, sizes),
+          second_(settings, views, sizes),
+          tile_(settings, sizes),
+          keys_(views.key),
+          values_(views.value) {}
+
+    // The query rows of one key head, two blocks at a time: keys and values are then brought into the caches once for
+    // both.
+    void run(std::int64_t row, std::int64_t key_head, kernels::KeyRange rows, const KeySums<T>& sums) {
+        for (std::int64_t first = rows.begin; first < rows.end; first += 2 * query_block) {
+            const auto block_at = [&](std::int64_t at) {
+                const std::int64_t count = std::clamp<std::int64_t>(rows.end - at, 0, query_block);
+                return QueryBlock(settings_.mask, sizes_, row, key_head, at, count);
+            };
+            run_pair(block_at(first), block_at(first + query_block), sums);
+        }
+    }
+
+   private:
+    void run_pair(const QueryBlock& first_block, const QueryBlock& second_block, const KeySums<T>& sums) {
+        first_.start(first_block);
+        second_.start(second_block);
+        const bool first_sees = first_block.any.end > 0, second_sees = second_block.any.end > 0;
+        const std::int64_t begin = !first_sees    ? second_block.any.begin
+                                   : !second_sees ? first_block.any.begin
+                                                  : std::min(first_block.any.begin, second_block.any.begin);
+        const std::int64_t end = std::max(first_block.any.end, second_block.any.end);
+        for (std::int64_t key = begin; key < end; key += key_block) {
+            const std::int64_t count = std::min(key_block, end - key);
+            keys_.load(first_block.row, first_block.key_head, key, count);
+            values_.load(first_block.row, first_block.key_head, key, count);
+            first_.add_keys(tile_, keys_, values_, key, count, sums);
+            second_.add_keys(tile_, keys_, values_, key, count, sums);
+        }
+        first_.store();
+        second_.store();
+    }
+
+    const kernels::AttentionSettings& settings_;
+    const AttentionSizes& sizes_;
+    BackwardBlock<T> first_, second_;
+    GradientTile<T> tile_;
+    KeyRows<T> keys_, values_;
+};
+
 template <class T>
 class Backward {
    public:
@@ -109,41 +179,56 @@ class Backward {
         : settings_(settings),
           views_(views),
           sizes_(views.query, views.key, views.value),
-          cut_(sizes_),
-          heads_(sizes_.rows * sizes_.key_heads),
+          cut_(sizes_, blocks_per_part(sizes_)),
           row_elements_(tile_stride<T>(sizes_.width) + tile_stride<T>(sizes_.value_width)) {}
 
     void run() {
         // With one task per key head its sums are stored as soon as it is done, and every core reuses its own buffer.
         const bool one_part = cut_.parts == 1;
-        std::vector<KeySums<T>> sums(static_cast<std::size_t>(heads_ * cut_.parts));
-        std::int64_t all_keys = 0;
-        for (std::int64_t task = 0; task < heads_ * cut_.parts; ++task) {
-            KeySums<T>& own = sums[static_cast<std::size_t>(task)];
-            own.range = keys_of_part(settings_.mask, sizes_, cut_, task / cut_.parts, task % cut_.parts);
-            if (!one_part) all_keys += own.range.end - own.range.begin;
+        std::vector<KeySums<T>> sums(static_cast<std::size_t>(cut_.tasks()));  // by head, then part
+        std::int64_t keys = 0;
+        for (std::int64_t i = 0; i < cut_.tasks(); ++i) {
+            KeySums<T>& own = sums[static_cast<std::size_t>(i)];
+            own.range = keys_of_part(settings_.mask, sizes_, cut_, i / cut_.parts, i % cut_.parts);
+            keys += own.range.end - own.range.begin;
         }
-        const Scratch<T> shared(std::max<std::int64_t>(1, all_keys * row_elements_));
-        std::int64_t at = 0;
-        for (KeySums<T>& own : sums) {
-            if (one_part) break;
-            place(own, shared.data() + at * row_elements_);
-            at += own.range.end - own.range.begin;
-        }
-        share_tasks(heads_ * cut_.parts, sizes_.worth_sharing(), [&](auto next) {
-            BackwardBlock<T> block(settings_, views_, sizes_);
-            const Scratch<T> own_buffer(one_part ? std::max<std::int64_t>(1, sizes_.keys * row_elements_) : 1);
+        const Scratch<T> shared(one_part ? 1 : keys * row_elements_);
+        T* place_at = shared.data();
+        if (!one_part)
+            for (KeySums<T>& own : sums) place_at = place(own, place_at);
+        share_tasks(cut_.tasks(), sizes_.worth_sharing(), [&](auto next) {
+            BackwardWorker<T> worker(settings_, views_, sizes_);
+            const Scratch<T> own_buffer(one_part ? sizes_.keys * row_elements_ : 1);
             for (std::int64_t task = next(); task >= 0; task = next()) {
-                // The last part of a head first: under a causal mask it has the most keys.
-                const std::int64_t head = task / cut_.parts, part = cut_.parts - 1 - task % cut_.parts;
+                const std::int64_t head = cut_.head_of(task), part = cut_.part_of(task);
                 KeySums<T> own = sums[static_cast<std::size_t>(head * cut_.parts + part)];
                 if (one_part) place(own, own_buffer.data());
-                run_part(block, head, part, own);
+                std::fill_n(own.keys, (own.range.end - own.range.begin) * row_elements_, T(0));
+                worker.run(head / sizes_.key_heads, head % sizes_.key_heads, cut_.query_rows(sizes_, part), own);
                 if (one_part) store_keys({own}, head, {0, sizes_.keys});
             }
         });
-        if (one_part) return;
-        parallel_for(heads_ * sizes_.keys, 256, [&](std::int64_t begin, std::int64_t end) {
+        if (!one_part) store_all_keys(sums);
+    }
+
+   private:
+    // Several parts where there are few key heads, each long enough to be worth sums of its own.
+    static std::int64_t blocks_per_part(const AttentionSizes& sizes) {
+        constexpr std::int64_t enough_tasks = 8, least_blocks = 4;
+        const std::int64_t heads = sizes.rows * sizes.key_heads, wanted = (enough_tasks + heads - 1) / heads;
+        return std::max(least_blocks, (sizes.query_blocks() + wanted - 1) / wanted);
+    }
+
+    // Gives a task its rows in `buffer`; returns where they end.
+    T* place(KeySums<T>& own, T* buffer) const {
+        const std::int64_t keys = own.range.end - own.range.begin;
+        own.keys = buffer;
+        own.values = buffer + keys * tile_stride<T>(sizes_.width);
+        return buffer + keys * row_elements_;
+    }
+
+    void store_all_keys(const std::vector<KeySums<T>>& sums) const {
+        parallel_for(cut_.heads * sizes_.keys, 256, [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t head = begin / sizes_.keys; head * sizes_.keys < end; ++head) {
                 const auto first = sums.begin() + head * cut_.parts;
                 store_keys({first, first + cut_.parts}, head,
@@ -153,29 +238,11 @@ class Backward {
         });
     }
 
-   private:
-    void place(KeySums<T>& own, T* buffer) const {
-        own.keys = buffer;
-        own.values = buffer + (own.range.end - own.range.begin) * tile_stride<T>(sizes_.width);
-    }
-
-    void run_part(BackwardBlock<T>& block, std::int64_t head, std::int64_t part, const KeySums<T>& own) const {
-        std::fill_n(own.keys, (own.range.end - own.range.begin) * row_elements_, T(0));
-        const std::int64_t begin = part * cut_.blocks_per_part;
-        const std::int64_t end = std::min(sizes_.query_blocks(), begin + cut_.blocks_per_part);
-        for (std::int64_t i = begin; i < end; ++i) {
-            const std::int64_t first = i * query_block;
-            block.run(QueryBlock(settings_.mask, sizes_, head / sizes_.key_heads, head % sizes_.key_heads, first,
-                                 std::min(query_block, sizes_.query_rows() - first)),
-                      own);
-        }
-    }
-
     void store_keys(const std::vector<KeySums<T>>& parts, std::int64_t head, kernels::KeyRange keys) const {
-        const T factor = static_cast<T>(settings_.soft_cap > 0 ? settings_.soft_cap : log_of_2);
         const std::int64_t row = head / sizes_.key_heads, key_head = head % sizes_.key_heads;
         if (views_.key_gradient.defined())
-            store_key_rows(parts, &KeySums<T>::keys, factor, sizes_.width, views_.key_gradient, row, key_head, keys);
+            store_key_rows(parts, &KeySums<T>::keys, QueryColumns<T>::gradient_factor(settings_), sizes_.width,
+                           views_.key_gradient, row, key_head, keys);
         if (views_.value_gradient.defined())
             store_key_rows(parts, &KeySums<T>::values, T(1), sizes_.value_width, views_.value_gradient, row, key_head,
                            keys);
@@ -184,8 +251,7 @@ class Backward {
     const kernels::AttentionSettings& settings_;
     const kernels::AttentionBackward& views_;
     AttentionSizes sizes_;
-    BackwardCut cut_;
-    std::int64_t heads_;
+    AttentionCut cut_;
     std::int64_t row_elements_;
 };
 

@@ -25,17 +25,31 @@ class BiasGradient {
         const std::int64_t blocks = (sizes_.queries + query_block - 1) / query_block;
         const std::int64_t pieces = out_.shape[2] > 1 ? blocks : 1, blocks_per_piece = blocks / pieces;
         share_tasks(out_.shape[0] * out_.shape[1] * pieces, sizes_.worth_sharing(), [&](auto next) {
-            GradientTile<T> tile(settings_, views_, sizes_);
+            Worker worker{
+                {settings_, views_, sizes_}, {settings_, sizes_}, KeyRows<T>(views_.key), KeyRows<T>(views_.value)};
             for (std::int64_t task = next(); task >= 0; task = next()) {
                 const std::int64_t piece = task % pieces, head = task / pieces % out_.shape[1],
                                    row = task / pieces / out_.shape[1];
-                run_piece(tile, row, head, piece * blocks_per_piece, (piece + 1) * blocks_per_piece);
+                run_piece(worker, row, head, piece * blocks_per_piece, (piece + 1) * blocks_per_piece);
             }
         });
     }
 
    private:
-    void run_piece(GradientTile<T>& tile, std::int64_t out_row, std::int64_t out_head, std::int64_t first_block,
+    // What one core needs to run tasks.
+    struct Worker {
+        GradientQueries<T> queries;
+        GradientTile<T> tile;
+        KeyRows<T> keys, values;
+
+        void compute(const QueryBlock& block, std::int64_t first, std::int64_t count) {
+            keys.load(block.row, block.key_head, first, count);
+            values.load(block.row, block.key_head, first, count);
+            tile.compute(queries, keys.rows(), keys.stride(), values.rows(), values.stride(), first, count);
+        }
+    };
+
+    void run_piece(Worker& worker, std::int64_t out_row, std::int64_t out_head, std::int64_t first_block,
                    std::int64_t last_block) const {
         const bool every_row = out_.shape[0] == 1, every_head = out_.shape[1] == 1;
         for (std::int64_t row = every_row ? 0 : out_row; row < (every_row ? sizes_.rows : out_row + 1); ++row)
@@ -46,21 +60,21 @@ class BiasGradient {
                     const QueryBlock block(settings_.mask, sizes_, row, head / sizes_.group,
                                            head % sizes_.group * sizes_.queries + first,
                                            std::min(query_block, sizes_.queries - first));
-                    add_block(tile, block, out_row, out_head);
+                    add_block(worker, block, out_row, out_head);
                 }
     }
 
-    void add_block(GradientTile<T>& tile, const QueryBlock& block, std::int64_t out_row, std::int64_t out_head) const {
+    void add_block(Worker& worker, const QueryBlock& block, std::int64_t out_row, std::int64_t out_head) const {
         if (block.any.begin == block.any.end) return;
-        tile.start(block);
+        worker.queries.start(block);
         const std::int64_t query_stride = out_.shape[2] > 1 ? out_.strides[2] : 0,
                            key_stride = out_.shape[3] > 1 ? out_.strides[3] : 0;
         T* home = out_.as<T>() + out_row * out_.strides[0] + out_head * out_.strides[1];
         for (std::int64_t first = block.any.begin; first < block.any.end; first += key_block) {
             const std::int64_t count = std::min(key_block, block.any.end - first);
-            tile.compute(first, count);
+            worker.compute(block, first, count);
             for (std::int64_t key = 0; key < count; ++key) {
-                const T* gradients = tile.score_gradients() + key * tile.stride;
+                const T* gradients = worker.tile.score_gradients() + key * GradientTile<T>::stride;
                 T* to = home + (first + key) * key_stride;
                 if (query_stride == 0) {
                     T sum = 0;

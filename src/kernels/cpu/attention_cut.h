@@ -1,32 +1,40 @@
-// How attention backward is cut into tasks: by shape and mask alone, so the bits do not depend on the thread count.
+// How attention is cut into tasks: by shape and mask alone, so the bits do not depend on the thread count. A task is a
+// part of the query blocks of one key head.
 #pragma once
 
 #include "kernels/cpu/attention_problem.h"
 
 namespace tessera {
 
-struct BackwardCut {
+struct AttentionCut {
+    std::int64_t heads;            // key heads of all rows
     std::int64_t parts;            // tasks for each key head
     std::int64_t blocks_per_part;  // query blocks of a task
 
-    explicit BackwardCut(const AttentionSizes& sizes) {
-        constexpr std::int64_t enough_tasks = 8, least_blocks = 4;
-        const std::int64_t heads = sizes.rows * sizes.key_heads, blocks = sizes.query_blocks();
-        const std::int64_t wanted = (enough_tasks + heads - 1) / heads;
-        blocks_per_part = std::max(least_blocks, (blocks + wanted - 1) / wanted);
-        parts = (blocks + blocks_per_part - 1) / blocks_per_part;
+    AttentionCut(const AttentionSizes& sizes, std::int64_t blocks_per_part)
+        : heads(sizes.rows * sizes.key_heads),
+          parts((sizes.query_blocks() + blocks_per_part - 1) / blocks_per_part),
+          blocks_per_part(blocks_per_part) {}
+
+    std::int64_t tasks() const { return heads * parts; }
+    std::int64_t head_of(std::int64_t task) const { return task / parts; }
+    // The last part of a head first: under a causal mask it has the most keys, and short tasks even out the end.
+    std::int64_t part_of(std::int64_t task) const { return parts - 1 - task % parts; }
+    // The query rows of a part, of one key head.
+    kernels::KeyRange query_rows(const AttentionSizes& sizes, std::int64_t part) const {
+        const std::int64_t begin = part * blocks_per_part * query_block;
+        return {begin, std::min(sizes.query_rows(), begin + blocks_per_part * query_block)};
     }
 };
 
-// The keys that a task's queries see.
-inline kernels::KeyRange keys_of_part(const kernels::KeyMask& mask, const AttentionSizes& sizes, const BackwardCut& cut,
-                                      std::int64_t key_head, std::int64_t part) {
-    const std::int64_t begin = part * cut.blocks_per_part * query_block;
-    const std::int64_t end = std::min(sizes.query_rows(), begin + cut.blocks_per_part * query_block);
+// The keys that the queries of a part see.
+inline kernels::KeyRange keys_of_part(const kernels::KeyMask& mask, const AttentionSizes& sizes,
+                                      const AttentionCut& cut, std::int64_t head, std::int64_t part) {
+    const kernels::KeyRange rows = cut.query_rows(sizes, part);
     kernels::KeyRange seen{sizes.keys, 0};
-    for (std::int64_t i = begin; i < end; ++i) {
+    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
         const kernels::KeyRange range =
-            mask.range(key_head / sizes.key_heads, i % sizes.queries, sizes.queries, sizes.keys);
+            mask.range(head / sizes.key_heads, i % sizes.queries, sizes.queries, sizes.keys);
         if (range.begin == range.end) continue;
         seen = {std::min(seen.begin, range.begin), std::max(seen.end, range.end)};
     }

@@ -6,7 +6,6 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention_few.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "kernels/cpu/attention_scores.h"
@@ -23,29 +22,14 @@ HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class D, class T>
-HWY_INLINE hn::Vec<D> load_vector(D d, const T* from) {
-    return hn::LoadU(d, from);
-}
-template <class D>
-HWY_INLINE hn::Vec<D> load_vector(D d, const BFloat16* from) {
-    const hn::Rebind<std::uint16_t, D> half;
-    const hn::RebindToUnsigned<D> word;
-    const auto bits = hn::PromoteTo(word, hn::LoadU(half, reinterpret_cast<const std::uint16_t*>(from)));
-    return hn::BitCast(d, hn::ShiftLeft<16>(bits));
-}
-template <class D>
-HWY_INLINE hn::Vec<D> load_vector(D d, const Float16* from) {
-    const hn::Rebind<hwy::float16_t, D> half;
-    return hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from)));
-}
+constexpr std::int64_t rows_ahead = 12;
 
-// Where the rows of one head lie far apart the hardware does not look ahead: ask for a row some keys before it is due.
+// Asks for the row that is due some keys later.
 template <class In>
-HWY_INLINE void prefetch_row(const In* row, std::int64_t stride, std::int64_t bytes) {
-    if (stride * static_cast<std::int64_t>(sizeof(In)) < 1024) return;
-    const auto* line = reinterpret_cast<const std::byte*>(row + 12 * stride);
-    for (std::int64_t i = 0; i < bytes; i += 64) hwy::Prefetch(line + i);
+HWY_INLINE void prefetch_ahead(const In* row, std::int64_t stride, std::int64_t length) {
+    constexpr std::int64_t bytes = sizeof(In);
+    if (stride * bytes >= 1024)  // nearer rows are one stream, which the hardware sees
+        prefetch_rows(reinterpret_cast<const std::byte*>(row + rows_ahead * stride), 0, 1, length * bytes);
 }
 
 // scores[row] = queries[row] · key for `rows` rows.
@@ -82,8 +66,7 @@ HWY_INLINE void add_values(const T* weights, std::int64_t weight_stride, const I
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v) sum[row][v] = hn::Zero(d);
     for (std::int64_t key = 0; key < count; ++key) {
-        prefetch_row(values + key * value_stride, value_stride,
-                     vectors * static_cast<std::int64_t>(hn::Lanes(d) * sizeof(In)));
+        prefetch_ahead(values + key * value_stride, value_stride, vectors * lane_count<T>());
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v) {
             const auto value = load_vector(d, values + key * value_stride + v * lane_count<T>());
@@ -132,8 +115,8 @@ class FewChunk {
         const double factor = settings_.soft_cap > 0 ? settings_.scale / settings_.soft_cap : settings_.scale * log2_e;
         for (std::int64_t row = 0; row < block.count; ++row) {
             const auto at = static_cast<std::size_t>(row);
-            load_values(row_address(views_.query, block.row, block.query[at], block.head[at]), views_.query.dtype,
-                        sizes_.width, width_stride_, static_cast<T>(factor), queries_.data() + row * width_stride_);
+            load_rows(row_address(views_.query, block.row, block.query[at], block.head[at]), views_.query.dtype, 0, 1,
+                      sizes_.width, static_cast<T>(factor), queries_.data() + row * width_stride_, width_stride_);
         }
         score(block, first, count);
         for (std::int64_t row = 0; row < block.count; ++row) {
@@ -149,7 +132,7 @@ class FewChunk {
     void score(const QueryBlock& block, std::int64_t first, std::int64_t count) {
         const In* key = reinterpret_cast<const In*>(row_address(views_.key, block.row, first, block.key_head));
         for (std::int64_t i = 0; i < count; ++i, key += views_.key.strides[1]) {
-            prefetch_row(key, views_.key.strides[1], sizes_.width * static_cast<std::int64_t>(sizeof(In)));
+            prefetch_ahead(key, views_.key.strides[1], sizes_.width);
             in_groups(block.count, [&]<int rows>(std::int64_t row) {
                 dot_rows<rows>(queries_.data() + row * width_stride_, width_stride_, key, sizes_.width,
                                scores_.data() + row * few_chunk + i, few_chunk);

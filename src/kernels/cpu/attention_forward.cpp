@@ -1,8 +1,11 @@
-// Attention forward: each block of queries walks its keys once, keeping for every query the largest score so far, the
-// sum of the weights relative to it, and the weighted sum of the values (online softmax: Milakov & Gimelshein 2018).
+// Attention forward. Some query blocks of one key head walk their keys together, so that keys and values are brought
+// into the caches once for all of them. Every query keeps the largest score so far, the sum of the weights relative to
+// it, and the weighted sum of the values (online softmax: Milakov & Gimelshein 2018).
 #include <cmath>
+#include <deque>
 
 #include "kernels/attention.h"
+#include "kernels/cpu/attention_cut.h"
 #include "kernels/cpu/attention_few.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,6 +20,9 @@ HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+constexpr std::int64_t forward_blocks = 4;  // their queries and outputs fill about half of a second-level cache
+
+// One query block on its way along the keys.
 template <class T>
 class ForwardBlock {
    public:
@@ -25,71 +31,71 @@ class ForwardBlock {
         : settings_(settings),
           views_(views),
           sizes_(sizes),
-          tile_(settings, sizes),
-          width_stride_(tile_stride<T>(sizes.width)),
-          value_stride_(tile_stride<T>(sizes.value_width)),
-          queries_(query_block * width_stride_),
-          transposed_(sizes.width * ScoreTile<T>::stride),
-          keys_(key_block * width_stride_),
-          values_(key_block * value_stride_),
-          out_(query_block * value_stride_) {}
+          queries_(settings, views.query),
+          stride_(tile_stride<T>(sizes.value_width)),
+          out_(query_block * stride_) {}
 
-    void run(const QueryBlock& block) {
-        load_queries(block);
+    void start(const QueryBlock& block) {
+        queries_.start(block);
         std::fill_n(maximum_, query_block, static_cast<T>(no_score));
         std::fill_n(sum_, query_block, T(0));
-        std::fill_n(out_.data(), query_block * value_stride_, T(0));
-        for (std::int64_t first = block.any.begin; first < block.any.end; first += key_block) {
-            const std::int64_t count = std::min(key_block, block.any.end - first);
-            load_keys(block, first, count);
-            tile_.compute(keys_.data(), width_stride_, first, count);
-            take_weights();
-            scale_out(block.count);
-            if (settings_.dropout > 0) tile_.drop(tile_.scores());
-            multiply<Left::transposed>(Product<T>{tile_.scores(), ScoreTile<T>::stride, values_.data(), value_stride_,
-                                                  out_.data(), value_stride_, block.count, sizes_.value_width, count,
-                                                  true});
+        std::fill_n(out_.data(), query_block * stride_, T(0));
+    }
+
+    const QueryBlock& block() const { return queries_.block(); }
+
+    // Goes on over those of the keys [first, first + count) that the block sees; their rows are given.
+    void add_keys(ScoreTile<T>& tile, const KeyRows<T>& keys, const KeyRows<T>& values, std::int64_t first,
+                  std::int64_t count) {
+        const std::int64_t begin = std::max(first, block().any.begin);
+        const std::int64_t end = std::min(first + count, block().any.end);
+        if (begin >= end) return;
+        tile.compute(queries_, keys.rows() + (begin - first) * keys.stride(), keys.stride(), begin, end - begin);
+        take_weights(tile);
+        scale_out();
+        if (settings_.dropout > 0) tile.drop(tile.scores());
+        const Product<T> product{.a = tile.scores(),
+                                 .a_stride = ScoreTile<T>::stride,
+                                 .b = values.rows() + (begin - first) * values.stride(),
+                                 .b_stride = values.stride(),
+                                 .c = out_.data(),
+                                 .c_stride = stride_,
+                                 .rows = block().count,
+                                 .columns = sizes_.value_width,
+                                 .depth = end - begin,
+                                 .add = true};
+        if (block().sees_all(begin, end - begin)) return multiply<Left::transposed>(product);
+        multiply<Left::transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
+            return block().keys_of(row, row_end, begin, end - begin);
+        });
+    }
+
+    void store() {
+        for (std::int64_t i = 0; i < block().count; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            const bool seen_none = sum_[i] == T(0);
+            views_.log_sum.as<T>()[block().log_sum_index(sizes_, i)] =
+                seen_none ? -std::numeric_limits<T>::infinity()
+                          : static_cast<T>((maximum_[i] + std::log2(sum_[i])) * log_of_2);
+            T* out = out_.data() + i * stride_;
+            store_values(out, seen_none ? T(0) : 1 / sum_[i], sizes_.value_width, out,
+                         row_address(views_.out, block().row, block().query[at], block().head[at]), views_.out.dtype);
         }
-        store(block);
     }
 
    private:
-    void load_queries(const QueryBlock& block) {
-        for (std::int64_t i = 0; i < query_block; ++i) {
-            const auto at = static_cast<std::size_t>(i);
-            T* to = queries_.data() + i * width_stride_;
-            if (i < block.count)
-                load_values(row_address(views_.query, block.row, block.query[at], block.head[at]), views_.query.dtype,
-                            sizes_.width, width_stride_, tile_.query_factor(), to);
-            else
-                std::fill_n(to, width_stride_, T(0));
-        }
-        transpose_tile(queries_.data(), width_stride_, query_block, sizes_.width, transposed_.data(),
-                       ScoreTile<T>::stride);
-        tile_.start(block, transposed_.data());
-    }
-
-    void load_keys(const QueryBlock& block, std::int64_t first, std::int64_t count) {
-        for (std::int64_t i = 0; i < count; ++i) {
-            load_values(row_address(views_.key, block.row, first + i, block.key_head), views_.key.dtype, sizes_.width,
-                        width_stride_, T(1), keys_.data() + i * width_stride_);
-            load_values(row_address(views_.value, block.row, first + i, block.key_head), views_.value.dtype,
-                        sizes_.value_width, value_stride_, T(1), values_.data() + i * value_stride_);
-        }
-    }
-
     // Turns the tile's scores into weights relative to the new maximum, and remembers how the old ones shrink.
-    void take_weights() {
+    void take_weights(const ScoreTile<T>& tile) {
         const hn::ScalableTag<T> d;
         constexpr std::int64_t stride = ScoreTile<T>::stride;
-        for (std::int64_t column = 0; column < tile_.columns(); column += lane_count<T>()) {
-            T* scores = tile_.scores() + column;
+        for (std::int64_t column = 0; column < tile.columns(); column += lane_count<T>()) {
+            T* scores = tile.scores() + column;
             const auto old_maximum = hn::Load(d, maximum_ + column);
             auto maximum = old_maximum;
-            for (std::int64_t key = 0; key < tile_.count(); ++key)
+            for (std::int64_t key = 0; key < tile.count(); ++key)
                 maximum = hn::Max(maximum, hn::Load(d, scores + key * stride));
             auto sum = hn::Zero(d);
-            for (std::int64_t key = 0; key < tile_.count(); ++key) {
+            for (std::int64_t key = 0; key < tile.count(); ++key) {
                 const auto weight = exp2_of_negative(d, hn::Sub(hn::Load(d, scores + key * stride), maximum));
                 hn::Store(weight, d, scores + key * stride);
                 sum = hn::Add(sum, weight);
@@ -101,33 +107,20 @@ class ForwardBlock {
         }
     }
 
-    void scale_out(std::int64_t count) {
-        for (std::int64_t i = 0; i < count; ++i) {
+    void scale_out() {
+        for (std::int64_t i = 0; i < block().count; ++i) {
             if (shrink_[i] == T(1)) continue;
-            T* out = out_.data() + i * value_stride_;
+            T* out = out_.data() + i * stride_;
             for (std::int64_t j = 0; j < sizes_.value_width; ++j) out[j] *= shrink_[i];
-        }
-    }
-
-    void store(const QueryBlock& block) {
-        for (std::int64_t i = 0; i < block.count; ++i) {
-            const auto at = static_cast<std::size_t>(i);
-            const bool seen_none = sum_[i] == T(0);
-            views_.log_sum.as<T>()[block.log_sum_index(sizes_, i)] =
-                seen_none ? -std::numeric_limits<T>::infinity()
-                          : static_cast<T>((maximum_[i] + std::log2(sum_[i])) * log_of_2);
-            T* out = out_.data() + i * value_stride_;
-            store_values(out, seen_none ? T(0) : 1 / sum_[i], sizes_.value_width, out,
-                         row_address(views_.out, block.row, block.query[at], block.head[at]), views_.out.dtype);
         }
     }
 
     const kernels::AttentionSettings& settings_;
     const kernels::AttentionForward& views_;
     const AttentionSizes& sizes_;
-    ScoreTile<T> tile_;
-    std::int64_t width_stride_, value_stride_;
-    Scratch<T> queries_, transposed_, keys_, values_, out_;
+    QueryColumns<T> queries_;
+    std::int64_t stride_;
+    Scratch<T> out_;
     alignas(64) T maximum_[query_block];
     alignas(64) T sum_[query_block];
     alignas(64) T shrink_[query_block];
@@ -136,15 +129,31 @@ class ForwardBlock {
 template <class T>
 void forward(const kernels::AttentionSettings& settings, const kernels::AttentionForward& views) {
     const AttentionSizes sizes(views.query, views.key, views.value);
-    const std::int64_t blocks = sizes.query_blocks(), tasks = sizes.rows * sizes.key_heads * blocks;
-    share_tasks(tasks, sizes.worth_sharing(), [&](auto next) {
-        ForwardBlock<T> forward_block(settings, views, sizes);
+    const AttentionCut cut(sizes, std::min(forward_blocks, sizes.query_blocks()));
+    share_tasks(cut.tasks(), sizes.worth_sharing(), [&](auto next) {
+        std::deque<ForwardBlock<T>> blocks;
+        for (std::int64_t i = 0; i < cut.blocks_per_part; ++i) blocks.emplace_back(settings, views, sizes);
+        ScoreTile<T> tile(settings, sizes);
+        KeyRows<T> keys(views.key), values(views.value);
         for (std::int64_t task = next(); task >= 0; task = next()) {
-            // The last block first: under a causal mask it has the most keys, and short tasks even out the end.
-            const std::int64_t first = (blocks - 1 - task % blocks) * query_block;
-            const std::int64_t key_head = task / blocks;
-            forward_block.run(QueryBlock(settings.mask, sizes, key_head / sizes.key_heads, key_head % sizes.key_heads,
-                                         first, std::min(query_block, sizes.query_rows() - first)));
+            const std::int64_t head = cut.head_of(task), row = head / sizes.key_heads,
+                               key_head = head % sizes.key_heads;
+            const kernels::KeyRange rows = cut.query_rows(sizes, cut.part_of(task));
+            const kernels::KeyRange seen = keys_of_part(settings.mask, sizes, cut, head, cut.part_of(task));
+            const auto used = blocks.begin() + (rows.end - rows.begin + query_block - 1) / query_block;
+            for (auto block = blocks.begin(); block != used; ++block) {
+                const std::int64_t first = rows.begin + (block - blocks.begin()) * query_block;
+                block->start(
+                    QueryBlock(settings.mask, sizes, row, key_head, first, std::min(query_block, rows.end - first)));
+            }
+            for (std::int64_t first = seen.begin; first < seen.end; first += key_block) {
+                const std::int64_t count = std::min(key_block, seen.end - first);
+                keys.load(row, key_head, first, count);
+                values.load(row, key_head, first, count);
+                for (auto block = blocks.begin(); block != used; ++block)
+                    block->add_keys(tile, keys, values, first, count);
+            }
+            for (auto block = blocks.begin(); block != used; ++block) block->store();
         }
     });
 }

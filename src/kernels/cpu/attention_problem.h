@@ -39,12 +39,13 @@ struct AttentionSizes {
 };
 
 struct QueryBlock {
-    std::int64_t row, key_head;
-    std::int64_t count;                                 // rows of the block
+    std::int64_t row = 0, key_head = 0;
+    std::int64_t count = 0;                             // rows of the block
     std::array<std::int64_t, query_block> head, query;  // of each row
     std::array<kernels::KeyRange, query_block> range;   // what each row sees; empty beyond count
     kernels::KeyRange any{0, 0}, all{0, 0};             // the keys that any row sees, and those that all see
 
+    QueryBlock() = default;
     // The query rows [first, first + count) of a key head.
     QueryBlock(const kernels::KeyMask& mask, const AttentionSizes& sizes, std::int64_t row, std::int64_t key_head,
                std::int64_t first, std::int64_t count)
@@ -63,6 +64,34 @@ struct QueryBlock {
             any = {std::min(any.begin, range[at].begin), std::max(any.end, range[at].end)};
         }
         if (any.begin >= any.end) any = {0, 0};
+    }
+
+    // The keys of [first, first + count) that any of the rows [begin, end) sees, counted from `first`.
+    kernels::KeyRange keys_of(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) const {
+        kernels::KeyRange seen{first + count, first};
+        for (std::int64_t i = begin; i < std::min(end, this->count); ++i) {
+            const kernels::KeyRange own = range[static_cast<std::size_t>(i)];
+            if (own.begin == own.end) continue;
+            seen = {std::min(seen.begin, own.begin), std::max(seen.end, own.end)};
+        }
+        seen = {std::max(seen.begin, first), std::min(seen.end, first + count)};
+        return seen.begin < seen.end ? kernels::KeyRange{seen.begin - first, seen.end - first}
+                                     : kernels::KeyRange{0, 0};
+    }
+
+    // From the first to the last row that sees any of the keys [begin, end).
+    kernels::KeyRange rows_of(std::int64_t begin, std::int64_t end) const {
+        kernels::KeyRange rows{count, 0};
+        for (std::int64_t i = 0; i < count; ++i) {
+            const kernels::KeyRange own = range[static_cast<std::size_t>(i)];
+            if (own.begin < end && own.end > begin) rows = {std::min(rows.begin, i), i + 1};
+        }
+        return rows.begin < rows.end ? rows : kernels::KeyRange{0, 0};
+    }
+
+    // Whether every row sees all of the keys [first, first + count).
+    bool sees_all(std::int64_t first, std::int64_t count) const {
+        return first >= all.begin && first + count <= all.end;
     }
 
     std::int64_t log_sum_index(const AttentionSizes& sizes, std::int64_t i) const {

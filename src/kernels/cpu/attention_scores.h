@@ -13,6 +13,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/attention_problem.h"
+#include "kernels/cpu/attention_rows.h"
 #include "kernels/cpu/attention_tiles.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,44 +25,15 @@ constexpr double log_of_2 = 0.69314718055994530942;
 // Stands for "no score yet": finite, so that subtracting it from −infinity is no NaN, and below any real score.
 constexpr double no_score = -1e30;
 
-// The bias of one row of a block for the keys [first, first + count), in units of log 2.
+// The queries of a block, and what else of it goes into scores.
 template <class T>
-void load_bias_row(const View& bias, const QueryBlock& block, std::int64_t row, std::int64_t first, std::int64_t count,
-                   T* to) {
-    const auto at = static_cast<std::size_t>(row);
-    const std::int64_t step = bias.strides[3] * info(bias.dtype).block_bytes;
-    const std::byte* from = row_address(bias, block.row, block.head[at], block.query[at]) + first * step;
-    const T factor = static_cast<T>(log2_e);
-    if (bias.strides[3] == 1) return load_values(from, bias.dtype, count, count, factor, to);
-    for (std::int64_t key = 0; key < count; ++key) load_values(from + key * step, bias.dtype, 1, 1, factor, to + key);
-}
-
-// The scores of one query block against a run of keys.
-template <class T>
-class ScoreTile {
+class QueryColumns {
    public:
-    static constexpr std::int64_t stride = tile_stride<T>(query_block);
+    QueryColumns(const kernels::AttentionSettings& settings, const View& query) : settings_(settings), rows_(query) {}
 
-    ScoreTile(const kernels::AttentionSettings& settings, const AttentionSizes& sizes)
-        : settings_(settings),
-          sizes_(sizes),
-          scores_(key_block * stride),
-          cap_slope_(settings.soft_cap > 0 ? key_block * stride : 1),
-          bias_row_(key_block) {}
-
-    // Queries are multiplied by this when they are loaded. Under a soft cap scores come out of the product in units of
-    // the cap, else in units of log 2.
-    T query_factor() const {
-        return static_cast<T>(settings_.soft_cap > 0 ? settings_.scale / settings_.soft_cap : settings_.scale * log2_e);
-    }
-    // What a gradient computed with such queries is multiplied by.
-    T key_gradient_factor() const { return static_cast<T>(settings_.soft_cap > 0 ? settings_.soft_cap : log_of_2); }
-
-    // Takes the facts of the block's columns. `queries` is transposed: a row per dimension, a column per query.
-    void start(const QueryBlock& block, const T* queries) {
-        block_ = &block;
-        queries_ = queries;
-        vectors_ = (block.count + lane_count<T>() - 1) / lane_count<T>();
+    void start(const QueryBlock& block) {
+        block_ = block;
+        rows_.load(block, factor(settings_));
         for (std::int64_t i = 0; i < query_block; ++i) {
             const auto at = static_cast<std::size_t>(i);
             const bool used = i < block.count && settings_.slopes.defined();
@@ -70,33 +42,111 @@ class ScoreTile {
         }
     }
 
+    // Queries are multiplied by this when they are loaded. Under a soft cap scores come out of the product in units of
+    // the cap, else in units of log 2.
+    static T factor(const kernels::AttentionSettings& settings) {
+        return static_cast<T>(settings.soft_cap > 0 ? settings.scale / settings.soft_cap : settings.scale * log2_e);
+    }
+    // What a gradient computed with such queries is multiplied by.
+    static T gradient_factor(const kernels::AttentionSettings& settings) {
+        return static_cast<T>(settings.soft_cap > 0 ? settings.soft_cap : log_of_2);
+    }
+
+    const QueryBlock& block() const { return block_; }
+    const QueryRows<T>& rows() const { return rows_; }
+    const T* slope() const { return slope_; }
+    const T* position() const { return position_; }
+    // Columns of a tile for this block: whole vectors.
+    std::int64_t columns() const { return (block_.count + lane_count<T>() - 1) / lane_count<T>() * lane_count<T>(); }
+
+   private:
+    const kernels::AttentionSettings& settings_;
+    QueryBlock block_;
+    QueryRows<T> rows_;
+    alignas(64) T slope_[query_block];     // of ALiBi, in units of log 2
+    alignas(64) T position_[query_block];  // where ALiBi counts from
+};
+
+// The bias of one row of a block for the keys [first, first + count), in units of log 2.
+template <class T>
+void load_bias_row(const View& bias, const QueryBlock& block, std::int64_t row, std::int64_t first, std::int64_t count,
+                   T* to) {
+    const auto at = static_cast<std::size_t>(row);
+    const std::byte* start = row_address(bias, block.row, block.head[at], block.query[at]);
+    with_type<T>(start, bias.dtype, [&]<class In>(const In* from) {
+        from += first * bias.strides[3];
+        for (std::int64_t key = 0; key < count; ++key)
+            to[key] = convert<In, T>(from[key * bias.strides[3]]) * static_cast<T>(log2_e);
+    });
+}
+
+// tile = rows of the keys [first, first + count) · transposed rows of the queries. Where no query of two vectors of
+// columns sees a key the product is left out, and the tile gets zeros.
+template <class T>
+void multiply_seen(const QueryBlock& block, const T* rows, std::int64_t row_stride, const QueryRows<T>& queries,
+                   std::int64_t first, std::int64_t count, T* tile) {
+    constexpr std::int64_t stride = QueryRows<T>::transposed_stride;
+    Product<T> product{rows,   row_stride, queries.transposed(), stride,          tile,
+                       stride, count,      block.count,          queries.width(), false};
+    if (block.sees_all(first, count)) return multiply<Left::as_is>(product);
+    for (std::int64_t column = 0; column < block.count; column += 2 * lane_count<T>()) {
+        const std::int64_t end = std::min(column + 2 * lane_count<T>(), query_block);
+        const kernels::KeyRange seen = block.keys_of(column, end, first, count);
+        for (std::int64_t key = 0; key < count; ++key)
+            if (key < seen.begin || key >= seen.end)
+                std::fill(tile + key * stride + column, tile + key * stride + end, T(0));
+        product.a = rows + seen.begin * row_stride;
+        product.b = queries.transposed() + column;
+        product.c = tile + seen.begin * stride + column;
+        product.rows = seen.end - seen.begin;
+        product.columns = std::min(end, block.count) - column;
+        multiply<Left::as_is>(product);
+    }
+}
+
+// The scores of one query block against a run of keys.
+template <class T>
+class ScoreTile {
+   public:
+    static constexpr std::int64_t stride = QueryRows<T>::transposed_stride;
+
+    ScoreTile(const kernels::AttentionSettings& settings, const AttentionSizes& sizes)
+        : settings_(settings),
+          sizes_(sizes),
+          scores_(key_block * stride),
+          cap_slope_(settings.soft_cap > 0 ? key_block * stride : 1),
+          bias_(settings.bias.defined() ? query_block * bias_stride : 1),
+          bias_transposed_(settings.bias.defined() ? key_block * stride : 1) {}
+
     // Scores of the keys [first, first + count), whose rows are given; −infinity where a query may not see a key.
-    void compute(const T* keys, std::int64_t key_stride, std::int64_t first, std::int64_t count) {
+    void compute(const QueryColumns<T>& queries, const T* keys, std::int64_t key_stride, std::int64_t first,
+                 std::int64_t count) {
+        queries_ = &queries;
         first_ = first;
         count_ = count;
-        multiply<Left::as_is>(Product<T>{keys, key_stride, queries_, stride, scores_.data(), stride, count,
-                                         block_->count, sizes_.width, false});
+        multiply_seen(block(), keys, key_stride, queries.rows(), first, count, scores_.data());
         if (settings_.soft_cap > 0) apply_cap();
         if (settings_.slopes.defined()) add_slopes();
         if (settings_.bias.defined()) add_bias();
-        if (first < block_->all.begin || first + count > block_->all.end) hide_outside_ranges();
+        if (!block().sees_all(first, count)) hide_outside_ranges();
         if (settings_.mask.hidden_keys) hide_keys();
     }
 
     T* scores() const { return scores_.data(); }
     std::int64_t first() const { return first_; }
     std::int64_t count() const { return count_; }
-    std::int64_t columns() const { return vectors_ * lane_count<T>(); }
+    std::int64_t columns() const { return queries_->columns(); }
+    const QueryBlock& block() const { return queries_->block(); }
 
-    // d capped / d score, up to the factor in key_gradient_factor; null without a cap.
+    // d capped / d score, up to the factor in gradient_factor; null without a cap.
     const T* cap_slope() const { return settings_.soft_cap > 0 ? cap_slope_.data() : nullptr; }
 
     // Multiplies values (a tile of the same layout) by 1 / (1 − dropout) where the weight is kept and 0 where not.
     void drop(T* values) const {
         const std::uint32_t threshold = settings_.dropout_threshold();
         const T kept = static_cast<T>(1 / (1 - settings_.dropout));
-        for (std::int64_t i = 0; i < block_->count; ++i) {
-            const std::int64_t start = block_->log_sum_index(sizes_, i) * sizes_.keys + first_;
+        for (std::int64_t i = 0; i < block().count; ++i) {
+            const std::int64_t start = block().log_sum_index(sizes_, i) * sizes_.keys + first_;
             RandomBlock random{};
             for (std::int64_t key = 0; key < count_; ++key) {
                 const auto index = static_cast<std::uint64_t>(start + key);
@@ -109,11 +159,12 @@ class ScoreTile {
 
    private:
     using D = hn::ScalableTag<T>;
+    static constexpr std::int64_t bias_stride = tile_stride<T>(key_block);
 
     template <class F>
     void for_each_vector(F&& f) {
         for (std::int64_t key = 0; key < count_; ++key)
-            for (std::int64_t v = 0; v < vectors_; ++v) f(key, v * lane_count<T>());
+            for (std::int64_t column = 0; column < columns(); column += lane_count<T>()) f(key, column);
     }
 
     void apply_cap() {
@@ -131,23 +182,29 @@ class ScoreTile {
         const D d;
         for_each_vector([&](std::int64_t key, std::int64_t column) {
             T* score = scores_.data() + key * stride + column;
-            const auto distance = hn::Sub(hn::Set(d, static_cast<T>(first_ + key)), hn::Load(d, position_ + column));
-            hn::Store(hn::MulAdd(hn::Load(d, slope_ + column), distance, hn::Load(d, score)), d, score);
+            const auto position = hn::Load(d, queries_->position() + column);
+            const auto distance = hn::Sub(hn::Set(d, static_cast<T>(first_ + key)), position);
+            hn::Store(hn::MulAdd(hn::Load(d, queries_->slope() + column), distance, hn::Load(d, score)), d, score);
         });
     }
 
     void add_bias() {
-        for (std::int64_t i = 0; i < block_->count; ++i) {
-            load_bias_row(settings_.bias, *block_, i, first_, count_, bias_row_.data());
-            for (std::int64_t key = 0; key < count_; ++key) scores_.data()[key * stride + i] += bias_row_.data()[key];
-        }
+        const D d;
+        for (std::int64_t i = 0; i < block().count; ++i)
+            load_bias_row(settings_.bias, block(), i, first_, count_, bias_.data() + i * bias_stride);
+        transpose_tile(bias_.data(), bias_stride, block().count, count_, bias_transposed_.data(), stride);
+        for_each_vector([&](std::int64_t key, std::int64_t column) {
+            T* score = scores_.data() + key * stride + column;
+            const auto bias = hn::Load(d, bias_transposed_.data() + key * stride + column);
+            hn::Store(hn::Add(hn::Load(d, score), bias), d, score);
+        });
     }
 
     void hide_outside_ranges() {
         const D d;
         alignas(64) T begin[query_block], end[query_block];  // within this run of keys: small numbers, exact in T
         for (std::int64_t i = 0; i < query_block; ++i) {
-            const kernels::KeyRange range = block_->range[static_cast<std::size_t>(i)];
+            const kernels::KeyRange range = block().range[static_cast<std::size_t>(i)];
             begin[i] = static_cast<T>(std::clamp<std::int64_t>(range.begin - first_, 0, count_));
             end[i] = static_cast<T>(std::clamp<std::int64_t>(range.end - first_, 0, count_));
         }
@@ -161,7 +218,7 @@ class ScoreTile {
     }
 
     void hide_keys() {
-        const bool* hidden = settings_.mask.hidden_keys + block_->row * sizes_.keys + first_;
+        const bool* hidden = settings_.mask.hidden_keys + block().row * sizes_.keys + first_;
         for (std::int64_t key = 0; key < count_; ++key)
             if (hidden[key])
                 std::fill_n(scores_.data() + key * stride, query_block, -std::numeric_limits<T>::infinity());
@@ -169,12 +226,9 @@ class ScoreTile {
 
     const kernels::AttentionSettings& settings_;
     const AttentionSizes& sizes_;
-    Scratch<T> scores_, cap_slope_, bias_row_;
-    const QueryBlock* block_ = nullptr;
-    const T* queries_ = nullptr;
-    std::int64_t vectors_ = 0, first_ = 0, count_ = 0;
-    alignas(64) T slope_[query_block];
-    alignas(64) T position_[query_block];
+    const QueryColumns<T>* queries_ = nullptr;
+    Scratch<T> scores_, cap_slope_, bias_, bias_transposed_;
+    std::int64_t first_ = 0, count_ = 0;
 };
 
 }  // namespace tessera::HWY_NAMESPACE

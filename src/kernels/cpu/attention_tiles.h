@@ -8,6 +8,7 @@
 #define TESSERA_ATTENTION_TILES_H
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
@@ -23,22 +24,56 @@ std::int64_t lane_count() {
     return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
 }
 
-// One row of `length` values, converted, scaled, and followed by zeros up to `padded`.
-template <class T>
-void load_values(const std::byte* from, DType dtype, std::int64_t length, std::int64_t padded, T factor, T* to) {
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_vector(D d, const T* from) {
+    return hn::LoadU(d, from);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load_vector(D d, const BFloat16* from) {
+    const hn::Rebind<std::uint16_t, D> half;
+    const hn::RebindToUnsigned<D> word;
+    const auto bits = hn::PromoteTo(word, hn::LoadU(half, reinterpret_cast<const std::uint16_t*>(from)));
+    return hn::BitCast(d, hn::ShiftLeft<16>(bits));
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load_vector(D d, const Float16* from) {
+    const hn::Rebind<hwy::float16_t, D> half;
+    return hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from)));
+}
+
+// Calls f(pointer) with `data` as a pointer to the dtype's own type, one whose values are computed in T.
+template <class T, class F>
+HWY_INLINE void with_type(const std::byte* data, DType dtype, F&& f) {
     if constexpr (std::is_same_v<T, double>) {
-        std::copy_n(reinterpret_cast<const double*>(from), length, to);
+        f(reinterpret_cast<const double*>(data));
     } else {
-        if (dtype == DType::F32)
-            std::copy_n(reinterpret_cast<const float*>(from), length, to);
-        else if (dtype == DType::BF16)
-            to_float(reinterpret_cast<const BFloat16*>(from), to, length);
-        else
-            to_float(reinterpret_cast<const Float16*>(from), to, length);
+        if (dtype == DType::F32) return f(reinterpret_cast<const float*>(data));
+        if (dtype == DType::BF16) return f(reinterpret_cast<const BFloat16*>(data));
+        f(reinterpret_cast<const Float16*>(data));
     }
-    if (factor != T(1))
-        for (std::int64_t i = 0; i < length; ++i) to[i] *= factor;
-    std::fill_n(to + length, padded - length, T(0));
+}
+
+// Rows of `length` values, `step` elements apart, into the rows of a tile: converted, scaled, and followed by zeros.
+template <class T>
+void load_rows(const std::byte* data, DType dtype, std::int64_t step, std::int64_t rows, std::int64_t length, T factor,
+               T* to, std::int64_t stride) {
+    with_type<T>(data, dtype, [&]<class In>(const In* from) {
+        const hn::ScalableTag<T> d;
+        const auto scale = hn::Set(d, factor);
+        for (std::int64_t row = 0; row < rows; ++row, from += step, to += stride) {
+            std::int64_t i = 0;
+            for (; i + lane_count<T>() <= length; i += lane_count<T>())
+                hn::Store(hn::Mul(load_vector(d, from + i), scale), d, to + i);
+            for (; i < length; ++i) to[i] = convert<In, T>(from[i]) * factor;
+            for (; i < stride; ++i) to[i] = T(0);
+        }
+    });
+}
+
+// Where the rows of one head lie far apart the hardware does not look ahead: ask for rows before they are due.
+inline void prefetch_rows(const std::byte* from, std::int64_t step_bytes, std::int64_t rows, std::int64_t row_bytes) {
+    for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t i = 0; i < row_bytes; i += 64) hwy::Prefetch(from + row * step_bytes + i);
 }
 
 template <class T>
@@ -59,8 +94,35 @@ void store_values(const T* from, T factor, std::int64_t length, T* buffer, std::
 template <class T>
 void transpose_tile(const T* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns, T* to,
                     std::int64_t to_stride) {
+    std::int64_t whole_rows = 0, whole_columns = 0;
+    if constexpr (std::is_same_v<T, float>) {  // squares of 4 × 4
+        const hn::Full128<float> d;
+        const hn::RepartitionToWide<decltype(d)> pairs;
+        const auto low = [&](auto a, auto b) {
+            return hn::BitCast(d, hn::InterleaveLower(pairs, hn::BitCast(pairs, a), hn::BitCast(pairs, b)));
+        };
+        const auto high = [&](auto a, auto b) {
+            return hn::BitCast(d, hn::InterleaveUpper(pairs, hn::BitCast(pairs, a), hn::BitCast(pairs, b)));
+        };
+        whole_rows = rows / 4 * 4;
+        whole_columns = columns / 4 * 4;
+        for (std::int64_t row = 0; row < whole_rows; row += 4)
+            for (std::int64_t column = 0; column < whole_columns; column += 4) {
+                const float* a = from + row * from_stride + column;
+                const auto r0 = hn::Load(d, a), r1 = hn::Load(d, a + from_stride);
+                const auto r2 = hn::Load(d, a + 2 * from_stride), r3 = hn::Load(d, a + 3 * from_stride);
+                const auto low01 = hn::InterleaveLower(d, r0, r1), high01 = hn::InterleaveUpper(d, r0, r1);
+                const auto low23 = hn::InterleaveLower(d, r2, r3), high23 = hn::InterleaveUpper(d, r2, r3);
+                float* b = to + column * to_stride + row;
+                hn::Store(low(low01, low23), d, b);
+                hn::Store(high(low01, low23), d, b + to_stride);
+                hn::Store(low(high01, high23), d, b + 2 * to_stride);
+                hn::Store(high(high01, high23), d, b + 3 * to_stride);
+            }
+    }
     for (std::int64_t column = 0; column < columns; ++column)
-        for (std::int64_t row = 0; row < rows; ++row) to[column * to_stride + row] = from[row * from_stride + column];
+        for (std::int64_t row = column < whole_columns ? whole_rows : 0; row < rows; ++row)
+            to[column * to_stride + row] = from[row * from_stride + column];
 }
 
 // The left operand of a product, as it lies or transposed.
@@ -111,31 +173,40 @@ struct Product {
 };
 
 template <Left left, int rows, class T>
-void multiply_rows(const Product<T>& p, std::int64_t row, std::int64_t column) {
-    const T* a = p.a + (left == Left::as_is ? row * p.a_stride : row);
+void multiply_rows(const Product<T>& p, std::int64_t row, std::int64_t column, kernels::KeyRange depth) {
+    const T* a = p.a + (left == Left::as_is ? row * p.a_stride + depth.begin : depth.begin * p.a_stride + row);
+    const T* b = p.b + depth.begin * p.b_stride + column;
     T* c = p.c + row * p.c_stride + column;
+    const std::int64_t count = depth.end - depth.begin;
     if (column + lane_count<T>() < p.columns)
-        multiply_registers<left, rows, 2>(a, p.a_stride, p.b + column, p.b_stride, c, p.c_stride, p.depth, p.add);
+        multiply_registers<left, rows, 2>(a, p.a_stride, b, p.b_stride, c, p.c_stride, count, p.add);
     else
-        multiply_registers<left, rows, 1>(a, p.a_stride, p.b + column, p.b_stride, c, p.c_stride, p.depth, p.add);
+        multiply_registers<left, rows, 1>(a, p.a_stride, b, p.b_stride, c, p.c_stride, count, p.add);
 }
 
-template <Left left, int rows, class T>
-void multiply_last_rows(const Product<T>& p, std::int64_t row, std::int64_t column) {
+template <Left left, int rows, class T, class DepthOf>
+void multiply_last_rows(const Product<T>& p, std::int64_t row, std::int64_t column, const DepthOf& depth_of) {
     if constexpr (rows > 0) {
-        if (p.rows - row == rows) return multiply_rows<left, rows>(p, row, column);
-        multiply_last_rows<left, rows - 1>(p, row, column);
+        if (p.rows - row == rows) return multiply_rows<left, rows>(p, row, column, depth_of(row, row + rows));
+        multiply_last_rows<left, rows - 1>(p, row, column, depth_of);
     }
 }
 
-// c = or += a · b. Columns are computed in whole vectors: b and c must have room for them.
-template <Left left, class T>
-void multiply(const Product<T>& p) {
+// c = or += a · b. Columns are computed in whole vectors: b and c must have room for them. depth_of(begin, end) says
+// which part of the depth is not all zero in these rows of a.
+template <Left left, class T, class DepthOf>
+void multiply(const Product<T>& p, const DepthOf& depth_of) {
     for (std::int64_t column = 0; column < p.columns; column += 2 * lane_count<T>()) {
         std::int64_t row = 0;
-        for (; row + register_rows <= p.rows; row += register_rows) multiply_rows<left, register_rows>(p, row, column);
-        multiply_last_rows<left, register_rows - 1>(p, row, column);
+        for (; row + register_rows <= p.rows; row += register_rows)
+            multiply_rows<left, register_rows>(p, row, column, depth_of(row, row + register_rows));
+        multiply_last_rows<left, register_rows - 1>(p, row, column, depth_of);
     }
+}
+
+template <Left left, class T>
+void multiply(const Product<T>& p) {
+    multiply<left>(p, [&](std::int64_t, std::int64_t) { return kernels::KeyRange{0, p.depth}; });
 }
 
 // 2^x for x ≤ 0 or a little above: within two units in the last place, 0 below 2^-125, NaN for NaN.

@@ -21,18 +21,22 @@ template <class T, int Inputs, class Row>
 void run_elementwise(const std::array<const View*, Inputs>& inputs, const View& out, const Row& row) {
     using Compute = compute_t<T>;
     constexpr std::int64_t chunk = 1024;
-    const bool stream = std::is_same_v<T, Compute> && worth_streaming(bytes_of(out.dtype, out.elements()));
+    const bool large = std::is_same_v<T, Compute> && worth_streaming(bytes_of(out.dtype, out.elements()));
     std::array<const View*, Inputs + 1> views;
     std::copy(inputs.begin(), inputs.end(), views.begin());
     views[Inputs] = &out;
     RowLoop<Inputs + 1>(views).parallel([&](const Run<Inputs + 1>& run) {
         const std::int64_t out_stride = run.strides[Inputs];
         auto* home = reinterpret_cast<T*>(run.data[Inputs]);
+        const bool stream =
+            large && out_stride == 1 && worth_streaming_run(run.length * static_cast<std::int64_t>(sizeof(T)));
         InputRows<Compute, Inputs> in;
         if constexpr (std::is_same_v<T, Compute>) {
             if (std::all_of(run.strides.begin(), run.strides.end(), [](std::int64_t s) { return s == 1; })) {
                 for (int n = 0; n < Inputs; ++n) in[n] = reinterpret_cast<const T*>(run.data[n]);
-                return row(in, home, run.length, stream);
+                row(in, home, run.length, stream);
+                if (stream) finish_streaming();
+                return;
             }
         }
         Compute buffers[Inputs + 1][chunk];
@@ -45,9 +49,10 @@ void run_elementwise(const std::array<const View*, Inputs>& inputs, const View& 
             }
             T* target = home + i * out_stride;
             Compute* result = result_row(target, out_stride, buffers[Inputs]);
-            row(in, result, count, stream && out_stride == 1);
+            row(in, result, count, stream);
             store_row(result, target, out_stride, count);
         }
+        if (stream) finish_streaming();
     });
 }
 

@@ -17,8 +17,6 @@ namespace {
 
 using kernels::GemmOptions;
 
-constexpr std::int64_t few_vectors = 8;  // up to so many rows (or columns) the weights are read once, as dot products
-
 struct Problem {
     View a, b, bias, c;
     GemmOptions options;
@@ -52,15 +50,26 @@ std::optional<GemmMatrix> as_matrix(const View& view) {
     return std::nullopt;
 }
 
-// A row-major copy in another dtype. Dimensions that are broadcast stay so.
+// The view with its last two dimensions swapped.
+View transposed(const View& view) {
+    View out = view;
+    std::swap(out.shape[view.rank() - 1], out.shape[view.rank() - 2]);
+    std::swap(out.strides[view.rank() - 1], out.strides[view.rank() - 2]);
+    return out;
+}
+
+// A dense copy in another dtype. What is broadcast or transposed stays so: each value is copied once, in order.
 class DenseCopy {
    public:
-    DenseCopy(const View& from, DType dtype, bool copy = true) : scratch_(bytes_of(dtype, distinct(from).elements())) {
-        const View source = distinct(from);
+    DenseCopy(const View& from, DType dtype, bool keep_transpose = true, bool copy = true)
+        : swap_(keep_transpose && from.rank() >= 2 && from.stride(-2) < from.stride(-1)),
+          scratch_(bytes_of(dtype, distinct(from).elements())) {
+        const View source = swap_ ? transposed(distinct(from)) : distinct(from);
         view_ = {scratch_.data(), dtype, cpu, source.shape, contiguous_strides(source.shape)};
         if (copy && source.elements() > 0) kernels::copy.on(cpu)(source, view_);
         for (int dim = 0; dim + 2 < from.rank(); ++dim)
             if (from.shape[dim] != source.shape[dim]) view_.strides[dim] = 0;
+        if (swap_) view_ = transposed(view_);
         view_.shape = from.shape;
     }
     const View& view() const { return view_; }
@@ -72,6 +81,7 @@ class DenseCopy {
             if (view.strides[dim] == 0 && view.shape[dim] > 1) out.shape[dim] = 1;
         return out;
     }
+    bool swap_;
     Scratch scratch_;
     View view_;
 };
@@ -105,8 +115,8 @@ Cut cut_for(const GemmShape& shape) {
             static_cast<double>(cut.rows) * static_cast<double>(cut.columns) * static_cast<double>(shape.inner);
         if (work < 2 * least_work) break;
         // The first cut gives a second core something to do; later ones must leave pieces that reuse what they load.
-        const std::int64_t least_columns = pieces == 1 || shape.rows <= 64 ? 64 : 384;
-        const std::int64_t least_rows = pieces == 1 || shape.columns <= 64 ? 64 : 512;
+        const std::int64_t least_columns = pieces == 1 ? 32 : 384;
+        const std::int64_t least_rows = pieces == 1 ? 32 : 512;
         if (halved(cut.columns) >= least_columns && halved(cut.columns) < cut.columns)
             cut.columns = halved(cut.columns);
         else if (halved(cut.rows) >= least_rows && halved(cut.rows) < cut.rows)
@@ -148,6 +158,8 @@ void run_pieces(const Problem& p) {
     });
 }
 
+constexpr std::int64_t most_vectors = 128;
+
 // c = alpha · dots + beta · c + bias, where c(i, j) = dots[j · rows of x + i]; swapped: the weight is a.
 struct FewVectors {
     const Problem& problem;
@@ -178,11 +190,11 @@ void run_few_vectors(const FewVectors& p) {
     const View& weight = p.weight;
     const std::int64_t count = p.x.size(-2), length = p.x.size(-1), rows = weight.size(-2);
     const std::int64_t blocks = (rows + block - 1) / block;
-    const DenseCopy x(p.x, DType::F32);
+    const DenseCopy x(p.x, DType::F32, false);
     parallel_for(p.problem.batch() * blocks,
                  std::max<std::int64_t>(1, 32768 / (block * std::max<std::int64_t>(length, 1))),
                  [&](std::int64_t begin, std::int64_t end) {
-                     float dots[block * few_vectors];
+                     float dots[block * most_vectors];
                      for (std::int64_t i = begin; i < end; ++i) {
                          const std::int64_t item = i / blocks, first = i % blocks * block;
                          const std::int64_t here = std::min(block, rows - first);
@@ -200,24 +212,32 @@ void run_few_vectors(const FewVectors& p) {
                  });
 }
 
-View transposed(const View& view) {
-    View out = view;
-    std::swap(out.shape[view.rank() - 1], out.shape[view.rank() - 2]);
-    std::swap(out.strides[view.rank() - 1], out.strides[view.rank() - 2]);
-    return out;
-}
-
 bool rows_are_dense(const View& view) { return view.stride(-1) == 1 || view.size(-1) == 1; }
+
+// Whether dot products, which read the weights once and as they are, beat sgemm, which first rearranges them. Measured:
+// up to 32 vectors, and beyond where rows a multiple of 4 KiB apart fall into the same cache sets as it does so. bf16
+// products have instructions of their own, and only very few vectors leave them waiting for memory.
+bool is_few(const View& x, const View& weight) {
+    const std::int64_t vectors = x.size(-2), length = x.size(-1);
+    if (!rows_are_dense(weight)) return false;
+    if (vectors <= 4) return true;
+    if (vectors <= 8 && length >= 128) return true;
+    // From here on sgemm is as good unless it has to transpose what dot products take as it is.
+    if (!rows_are_dense(x) || length < 128 || (weight.dtype == DType::BF16 && has_gemm_bf16())) return false;
+    constexpr std::int64_t near_cache = std::int64_t{1} << 18;  // floats of x that stay close by
+    return vectors <= 32 ||
+           (weight.stride(-2) % 1024 == 0 && vectors <= most_vectors && vectors * length <= near_cache);
+}
 
 // Few rows against a weight whose rows stand in memory as they are summed over, or the mirror image of that.
 bool run_as_dots(const Problem& p) {
     const std::int64_t bias_stride = p.bias.defined() ? p.bias.stride(0) : 0;
     const View columns = transposed(p.b);
-    if (p.c.size(-2) <= few_vectors && rows_are_dense(columns)) {
+    if (is_few(p.a, columns)) {
         run_few_vectors({p, p.a, columns, p.c.stride(-1), p.c.stride(-2), bias_stride, 0});
         return true;
     }
-    if (p.c.size(-1) <= few_vectors && rows_are_dense(p.a)) {
+    if (is_few(columns, p.a)) {
         run_few_vectors({p, columns, p.a, p.c.stride(-2), p.c.stride(-1), 0, bias_stride});
         return true;
     }
@@ -233,7 +253,7 @@ void run_through_copies(Problem p, DType dtype) {
     if (unfit(p.b)) p.b = b.emplace(p.b, dtype).view();
     const bool c_fits =
         as_matrix(p.c) && !as_matrix(p.c)->transposed && (p.c.dtype == DType::F32 || p.c.dtype == dtype);
-    if (!c_fits) p.c = c.emplace(p.c, dtype, p.options.beta != 0).view();
+    if (!c_fits) p.c = c.emplace(p.c, dtype, false, p.options.beta != 0).view();
     if (p.bias.defined() && (p.bias.dtype != p.c.dtype || p.bias.stride(0) != 1))
         p.bias = bias.emplace(p.bias, p.c.dtype).view();
     run_pieces(p);

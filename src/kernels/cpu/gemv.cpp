@@ -26,6 +26,19 @@ HWY_INLINE hn::Vec<Floats> load(Floats d, const Float16* from) {
     return hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from)));
 }
 
+// The sums of four vectors at once, each in the same order of additions.
+HWY_INLINE void sums_of_lanes(Floats d, hn::Vec<Floats> a, hn::Vec<Floats> b, hn::Vec<Floats> c, hn::Vec<Floats> e,
+                              float* HWY_RESTRICT out) {
+    const auto ac = hn::Add(hn::InterleaveLower(d, a, c), hn::InterleaveUpper(d, a, c));
+    const auto be = hn::Add(hn::InterleaveLower(d, b, e), hn::InterleaveUpper(d, b, e));
+    HWY_ALIGN float blocks[hn::MaxLanes(d)];  // of a, b, c, e each, over and over
+    hn::Store(hn::Add(hn::InterleaveLower(d, ac, be), hn::InterleaveUpper(d, ac, be)), d, blocks);
+    const hn::FixedTag<float, 4> four;
+    auto total = hn::Load(four, blocks);
+    for (std::size_t i = 4; i < hn::Lanes(d); i += 4) total = hn::Add(total, hn::Load(four, blocks + i));
+    hn::StoreU(total, four, out);
+}
+
 // Rows × Count dot products at once: one accumulator each, so that a sum does not depend on its company.
 template <int Rows, int Count, class T>
 HWY_INLINE void dots(const T* HWY_RESTRICT weight, std::int64_t leading, const float* HWY_RESTRICT x,
@@ -44,13 +57,18 @@ HWY_INLINE void dots(const T* HWY_RESTRICT weight, std::int64_t leading, const f
             for (int m = 0; m < Count; ++m) sums[r][m] = hn::MulAdd(values, vectors[m], sums[r][m]);
         }
     }
-    for (int r = 0; r < Rows; ++r)
-        for (int m = 0; m < Count; ++m) {
-            float total = hn::GetLane(hn::SumOfLanes(d, sums[r][m]));
+    for (int m = 0; m < Count; ++m) {
+        float totals[4];
+        if constexpr (Rows == 4)
+            sums_of_lanes(d, sums[0][m], sums[1][m], sums[2][m], sums[3][m], totals);
+        else
+            sums_of_lanes(d, sums[0][m], hn::Zero(d), hn::Zero(d), hn::Zero(d), totals);
+        for (int r = 0; r < Rows; ++r) {
             for (std::int64_t i = k; i < length; ++i)
-                total += static_cast<float>(weight[r * leading + i]) * x[m * length + i];
-            out[r * out_leading + m] = total;
+                totals[r] += static_cast<float>(weight[r * leading + i]) * x[m * length + i];
+            out[r * out_leading + m] = totals[r];
         }
+    }
 }
 
 template <int Rows, class T>
@@ -58,6 +76,9 @@ HWY_INLINE void dots_with_all(const RowDots& p, std::int64_t row) {
     const T* weight = static_cast<const T*>(p.weight) + row * p.leading;
     float* out = p.out + row * p.count;
     std::int64_t m = 0;
+    if constexpr (HWY_MAX_BYTES >= 64)  // with half as many registers, sixteen sums would spill
+        for (; m + 4 <= p.count; m += 4)
+            dots<Rows, 4>(weight, p.leading, p.x + m * p.length, p.length, out + m, p.count);
     for (; m + 2 <= p.count; m += 2) dots<Rows, 2>(weight, p.leading, p.x + m * p.length, p.length, out + m, p.count);
     if (m < p.count) dots<Rows, 1>(weight, p.leading, p.x + m * p.length, p.length, out + m, p.count);
 }

@@ -6,7 +6,6 @@
 #define TESSERA_MAP_ROW_INL_H_
 #endif
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -32,6 +31,7 @@ HWY_INLINE void map_part(D d, std::int64_t count, T* out, const Op& op, const In
     std::copy_n(result, count, out);
 }
 
+// With `stream`, the caller ends with finish_streaming().
 template <class T, class Op, class... Inputs>
 HWY_INLINE void map_row(std::int64_t count, bool stream, T* HWY_RESTRICT out, const Op& op, const Inputs*... in) {
     const hn::ScalableTag<T> d;
@@ -41,7 +41,6 @@ HWY_INLINE void map_row(std::int64_t count, bool stream, T* HWY_RESTRICT out, co
         while (i < count && !is_aligned(out + i, sizeof(T) * hn::Lanes(d))) ++i;
         map_part(d, i, out, op, in...);
         for (; i + lanes <= count; i += lanes) hn::Stream(op(d, hn::LoadU(d, in + i)...), d, out + i);
-        hwy::FlushStream();
     }
     for (; i + lanes <= count; i += lanes) hn::StoreU(op(d, hn::LoadU(d, in + i)...), d, out + i);
     if (i < count) map_part(d, count - i, out + i, op, (in + i)...);

@@ -1,10 +1,13 @@
-// Walks N views of one shape together, as few and as long runs as their strides allow, split over the cores.
+// Walks N views of one shape together, as few and as long runs as their strides allow, split over the cores. The order
+// is that in which the last view, the one written to, lies in memory.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <numeric>
 
 #include "core/parallel.h"
 #include "core/view.h"
@@ -28,7 +31,12 @@ class RowLoop {
             start_[n] = static_cast<std::byte*>(views[n]->data);
             element_bytes_[n] = info(views[n]->dtype).block_bytes;
         }
-        for (int dim = 0; dim < views[0]->rank(); ++dim) add_dimension(views, dim);
+        std::array<int, max_rank> order;
+        const auto order_end = std::next(order.begin(), views[0]->rank());
+        std::iota(order.begin(), order_end, 0);
+        const Shape& written = views[N - 1]->strides;
+        std::stable_sort(order.begin(), order_end, [&](int a, int b) { return written[a] > written[b]; });
+        std::for_each(order.begin(), order_end, [&](int dim) { add_dimension(views, dim); });
         if (rank_ == 0) push_dimension(1, {});
     }
 
@@ -44,6 +52,12 @@ class RowLoop {
             for (std::int64_t i = begin; i < end; ++i) body(run_at(i / pieces, i % pieces * piece, piece));
         });
     }
+
+    // The merged dimensions, outermost first. There is at least one.
+    int rank() const { return rank_; }
+    std::int64_t size(int dim) const { return shape_[dim]; }
+    std::int64_t stride(int dim, int n) const { return strides_[dim][n]; }
+    std::byte* start(int n) const { return start_[n]; }
 
    private:
     Run<N> run_at(std::int64_t row, std::int64_t first, std::int64_t piece) const {

@@ -9,6 +9,14 @@ namespace tessera {
 constexpr std::int64_t streaming_bytes = std::int64_t{16} << 20;
 
 inline bool worth_streaming(std::int64_t bytes) { return bytes >= streaming_bytes; }
+// A run must be long for the wait at its end not to matter.
+inline bool worth_streaming_run(std::int64_t bytes) { return bytes >= 16384; }
+// Waits until streamed stores are visible to the other cores.
+void finish_streaming();
+// memcpy and fill past the caches; `pattern` is 64 bytes.
+void stream_copy(const void* from, void* to, std::int64_t bytes);
+void stream_fill(const void* pattern, void* to, std::int64_t bytes);
+
 inline bool is_aligned(const void* data, std::uintptr_t alignment = 64) {
     return reinterpret_cast<std::uintptr_t>(data) % alignment == 0;
 }

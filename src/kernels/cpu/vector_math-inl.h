@@ -82,18 +82,31 @@ HWY_INLINE hn::Vec<D> power_of_two(D d, VI n) {
     return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(n, hn::Set(integer, 127))));
 }
 
+// e^x for x ≤ 89. Below −104.5 the result is 0 anyway. Two factors of two halves of the exponent, so that it may leave
+// the normal range: results down to the smallest subnormal are right.
+template <class D>
+HWY_INLINE hn::Vec<D> exp_up_to_89(D d, hn::Vec<D> x) {
+    const auto parts = reduced_exp(d, at_least(d, x, -104.5));
+    const auto half = hn::ShiftRight<1>(parts.exponent);
+    const auto mantissa = hn::Add(hn::Set(d, 1.0f), parts.fraction);
+    return hn::Mul(hn::Mul(mantissa, power_of_two(d, half)), power_of_two(d, hn::Sub(parts.exponent, half)));
+}
+
 template <class D>
 HWY_INLINE hn::Vec<D> exp(D d, hn::Vec<D> x) {
-    if constexpr (is_double<D>) {
+    if constexpr (is_double<D>)
         return lane_by_lane(d, x, [](double value) { return std::exp(value); });
-    } else {
-        // Past these bounds the result is 0 or infinity anyway. Two factors, so that the exponent may leave the normal
-        // range: results down to the smallest subnormal are right.
-        const auto parts = reduced_exp(d, at_most(d, at_least(d, x, -104.5), 89.0));
-        const auto half = hn::ShiftRight<1>(parts.exponent);
-        const auto mantissa = hn::Add(hn::Set(d, 1.0f), parts.fraction);
-        return hn::Mul(hn::Mul(mantissa, power_of_two(d, half)), power_of_two(d, hn::Sub(parts.exponent, half)));
-    }
+    else
+        return exp_up_to_89(d, at_most(d, x, 89.0));  // which is infinite
+}
+
+// For x ≤ 0 only, as after the largest value of a row was taken away.
+template <class D>
+HWY_INLINE hn::Vec<D> exp_of_nonpositive(D d, hn::Vec<D> x) {
+    if constexpr (is_double<D>)
+        return exp(d, x);
+    else
+        return exp_up_to_89(d, x);
 }
 
 template <class D>
@@ -130,7 +143,7 @@ HWY_INLINE hn::Vec<D> tanh(D d, hn::Vec<D> x) {
 template <class D>
 HWY_INLINE hn::Vec<D> tanh_derivative(D d, hn::Vec<D> x) {
     const auto one = constant(d, 1);
-    const auto m = exp(d, hn::Mul(hn::Abs(x), constant(d, -2)));
+    const auto m = exp_of_nonpositive(d, hn::Mul(hn::Abs(x), constant(d, -2)));
     const auto sum = hn::Add(one, m);
     return hn::Div(hn::Mul(m, constant(d, 4)), hn::Mul(sum, sum));
 }
@@ -143,32 +156,34 @@ HWY_INLINE hn::Vec<D> sigmoid(D d, hn::Vec<D> x) {
 // m / (1 + m)² with m = e^{−|x|}, likewise.
 template <class D>
 HWY_INLINE hn::Vec<D> sigmoid_derivative(D d, hn::Vec<D> x) {
-    const auto m = exp(d, hn::Neg(hn::Abs(x)));
+    const auto m = exp_of_nonpositive(d, hn::Neg(hn::Abs(x)));
     const auto sum = hn::Add(constant(d, 1), m);
     return hn::Div(m, hn::Mul(sum, sum));
 }
 
-// e^{−scale·x²}, relatively accurate far into the tail; `scale` is a power of two.
+// e^{−scale·x²} for |x| ≤ 16, relatively accurate far into the tail; `scale` is a power of two.
 template <class D>
 HWY_INLINE hn::Vec<D> gaussian(D d, hn::Vec<D> x, double scale) {
     if constexpr (is_double<D>) {
         return lane_by_lane(d, x, [scale](double value) { return std::exp(-scale * value * value); });
     } else {
-        x = at_most(d, hn::Abs(x), 16.0);
         const auto square = hn::Mul(x, x);
         const auto lost = hn::MulSub(x, x, square);  // what rounding the square left out: e^{−lost} ≈ 1 − lost
-        const auto rounded = exp(d, hn::Mul(square, constant(d, -scale)));
+        const auto rounded = exp_of_nonpositive(d, hn::Mul(square, constant(d, -scale)));
         return hn::NegMulAdd(rounded, hn::Mul(lost, constant(d, scale)), rounded);
     }
 }
 
-// erfc(z) / e^{−z²} for z ≥ 0.
+// erfc(z) / e^{−z²} for 0 ≤ z ≤ 16: t·P(t) with t = 1 / (1 + z/2). The fit ends at z = 10, where erfc leaves the
+// floats.
 template <class D>
 HWY_INLINE hn::Vec<D> scaled_erfc(D d, hn::Vec<D> z) {
     static_assert(std::is_same_v<hn::TFromD<D>, float>);
-    // t·P(t) with t = 1 / (1 + z/2), fitted up to z = 10, where erfc has left the floats.
     const auto one = hn::Set(d, 1.0f);
-    const auto t = hn::Div(one, hn::MulAdd(at_most(d, z, 10.0), hn::Set(d, 0.5f), one));
+    const auto divisor = hn::MulAdd(z, hn::Set(d, 0.5f), one);
+    // An estimate and one Newton step: half the cost of a division, and t need not be exact to the last bit.
+    const auto estimate = hn::ApproximateReciprocal(divisor);
+    const auto t = hn::Mul(estimate, hn::NegMulAdd(divisor, estimate, hn::Set(d, 2.0f)));
     auto p = hn::MulAdd(hn::Set(d, -0.0597149208f), t, hn::Set(d, 0.287768304f));
     p = hn::MulAdd(p, t, hn::Set(d, -0.493863642f));
     p = hn::MulAdd(p, t, hn::Set(d, 0.285697699f));
@@ -193,7 +208,8 @@ HWY_INLINE hn::Vec<D> erf(D d, hn::Vec<D> x) {
         p = hn::MulAdd(p, square, hn::Set(d, 0.112803169f));
         p = hn::MulAdd(p, square, hn::Set(d, -0.376123428f));
         p = hn::MulAdd(p, square, hn::Set(d, 1.12837911f));
-        const auto far = hn::NegMulAdd(gaussian(d, x, 1.0), scaled_erfc(d, magnitude), one);
+        const auto near = at_most(d, magnitude, 16.0);
+        const auto far = hn::NegMulAdd(gaussian(d, near, 1.0), scaled_erfc(d, near), one);
         return hn::IfThenElse(hn::Lt(magnitude, one), hn::Mul(x, p), hn::CopySign(far, x));
     }
 }
@@ -206,13 +222,14 @@ struct Normal {
 
 template <class D>
 HWY_INLINE Normal<D> normal(D d, hn::Vec<D> x) {
-    const auto bell = gaussian(d, x, 0.5);
+    const auto magnitude = at_most(d, hn::Abs(x), is_double<D> ? 64.0 : 16.0);  // where both tails are 0
+    const auto bell = gaussian(d, magnitude, 0.5);
     const auto density = hn::Mul(bell, constant(d, 0.39894228040143267794));
     if constexpr (is_double<D>) {
         return {lane_by_lane(d, x, [](double value) { return 0.5 * std::erfc(value * -0.70710678118654752440); }),
                 density};
     } else {
-        const auto z = hn::Mul(hn::Abs(x), hn::Set(d, 0.707106781f));
+        const auto z = hn::Mul(magnitude, hn::Set(d, 0.707106781f));
         const auto lower = hn::Mul(hn::Mul(bell, hn::Set(d, 0.5f)), scaled_erfc(d, z));
         return {hn::IfThenElse(hn::Gt(x, hn::Zero(d)), hn::Sub(hn::Set(d, 1.0f), lower), lower), density};
     }

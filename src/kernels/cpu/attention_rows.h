@@ -1,0 +1,75 @@
+// Rows of queries, keys and values of one head, brought together as tiles; compiled once per vector target.
+#if defined(TESSERA_ATTENTION_ROWS_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_ATTENTION_ROWS_H
+#undef TESSERA_ATTENTION_ROWS_H
+#else
+#define TESSERA_ATTENTION_ROWS_H
+#endif
+
+#include <hwy/highway.h>
+
+#include "kernels/cpu/attention_problem.h"
+#include "kernels/cpu/attention_tiles.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
+
+// The rows of a block's queries in a (B, Tq, H, D) view: a row per query, and transposed, a column per query.
+template <class T>
+class QueryRows {
+   public:
+    static constexpr std::int64_t transposed_stride = tile_stride<T>(query_block);
+
+    explicit QueryRows(const View& view)
+        : view_(view),
+          width_(view.size(3)),
+          stride_(tile_stride<T>(width_)),
+          rows_(query_block * stride_),
+          transposed_(width_ * transposed_stride) {}
+
+    // Times `factor`; zeros from the block's count on.
+    void load(const QueryBlock& block, T factor) {
+        for (std::int64_t i = 0; i < block.count; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            load_rows(row_address(view_, block.row, block.query[at], block.head[at]), view_.dtype, 0, 1, width_, factor,
+                      rows_.data() + i * stride_, stride_);
+        }
+        std::fill_n(rows_.data() + block.count * stride_, (query_block - block.count) * stride_, T(0));
+        transpose_tile(rows_.data(), stride_, query_block, width_, transposed_.data(), transposed_stride);
+    }
+
+    const T* rows() const { return rows_.data(); }
+    const T* transposed() const { return transposed_.data(); }
+    std::int64_t width() const { return width_; }
+    std::int64_t stride() const { return stride_; }
+
+   private:
+    const View& view_;
+    std::int64_t width_, stride_;
+    Scratch<T> rows_, transposed_;
+};
+
+// The rows of a run of keys in a (B, Tk, KH, D) view.
+template <class T>
+class KeyRows {
+   public:
+    explicit KeyRows(const View& view)
+        : view_(view), width_(view.size(3)), stride_(tile_stride<T>(width_)), rows_(key_block * stride_) {}
+
+    void load(std::int64_t row, std::int64_t key_head, std::int64_t first, std::int64_t count) {
+        load_rows(row_address(view_, row, first, key_head), view_.dtype, view_.strides[1], count, width_, T(1),
+                  rows_.data(), stride_);
+    }
+
+    const T* rows() const { return rows_.data(); }
+    std::int64_t stride() const { return stride_; }
+
+   private:
+    const View& view_;
+    std::int64_t width_, stride_;
+    Scratch<T> rows_;
+};
+
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
