@@ -1,0 +1,67 @@
+// Ops that do little with each number: their limit is the rate at which memory can be copied. Operands of 256 MiB, far
+// past every cache; each byte that must be read or written counts once.
+#include <fmt/core.h>
+
+#include "benchmarks/limits.h"
+#include "benchmarks/support.h"
+#include "kernels/optimizer.h"
+#include "ops/binary.h"
+#include "ops/gated.h"
+#include "ops/norm.h"
+#include "ops/softmax.h"
+#include "tensor/tape.h"
+
+namespace tessera::benchmarks {
+namespace {
+
+constexpr std::int64_t operand = std::int64_t{256} << 20;  // bytes
+constexpr double goal = 0.8;
+
+// `passes`: how many operands' worth of memory the work must read and write.
+void measure(const std::string& name, int passes, const std::function<void()>& work) {
+    progress(name);
+    const Tensor from = random_tensor({operand / 4}), to = from.clone();
+    const auto copy = [&] { copy_in_parallel(from, to); };
+    const std::vector<double> seconds = race({{"ours", work}, {"copy", copy}}, {.least_rounds = 11});
+    const double rate = passes * static_cast<double>(operand) / seconds[0];
+    const double copy_rate = 2.0 * static_cast<double>(operand) / seconds[1];
+    report({.name = name,
+            .ours = rate / 1e9,
+            .unit = "GB/s",
+            .against = "copy",
+            .reference = copy_rate / 1e9,
+            .ratio = rate / copy_rate,
+            .sense = Goal::at_least,
+            .goal = goal});
+}
+
+void measure_adamw() {
+    const Shape shape{operand / 4};
+    const Tensor values = random_tensor(shape), gradients = random_tensor(shape, DType::F32, 2);
+    const Tensor first = Tensor::zeros(shape), second = Tensor::zeros(shape);
+    const kernels::AdamWStep step{.learning_rate = 1e-4, .weight_decay = 0.1};
+    const kernels::AdamWBuffers buffers{.values = values.view(),
+                                        .gradients = gradients.view(),
+                                        .first_moment = first.view(),
+                                        .second_moment = second.view(),
+                                        .rounded = {}};
+    measure("adamw", 7, [&] { kernels::adamw.on(cpu)(step, buffers); });
+}
+
+void run() {
+    constexpr std::int64_t width = 4096;
+    const Tensor x = random_tensor({operand / 4 / width, width}), y = random_tensor(x.shape(), DType::F32, 2);
+    const Tensor weight = random_tensor({width});
+    const NoGrad no_grad;
+    measure("add", 3, [&] { ops::add(x, y); });
+    measure("rms_norm", 2, [&] { ops::rms_norm(x, weight); });
+    measure("layer_norm", 2, [&] { ops::layer_norm(x, weight, weight); });
+    measure("softmax", 2, [&] { ops::softmax(x); });
+    measure("swiglu", 3, [&] { ops::swiglu(x, y); });
+    measure_adamw();
+}
+
+const RegisterBenchmark registered({"memory", "memory-bound ops against the rate of a copy", run, 3});
+
+}  // namespace
+}  // namespace tessera::benchmarks
