@@ -81,7 +81,7 @@ void add_shapes(Cases& out) {
              {.allowed = causal_at(-30)});
     for (const std::int64_t group : {1, 4, 7})
         add_case(out, text_of("one_query/", group),
-                 {.queries = 1, .keys = 700, .heads = 2 * group, .width = 24, .value_width = 40},
+                 {.queries = 1, .keys = 530, .heads = 2 * group, .width = 24, .value_width = 40},
                  {.mask = AttentionMask::causal()}, {});
     add_case(out, "given_offset", {.queries = 30, .keys = 64}, {.mask = AttentionMask::causal(), .offset = 7},
              {.allowed = causal_at(7)});

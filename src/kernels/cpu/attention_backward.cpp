@@ -55,9 +55,16 @@ class BackwardBlock {
         tile.undo_cap();
         add_key_gradients(tile, sums, begin, end - begin);
         if (!views_.query_gradient.defined()) return;
-        const std::int64_t width_stride = queries_.queries().stride();
-        const Product<T> product{tile.score_gradients(), tile.stride,   key_rows,     keys.stride(), gradient_.data(),
-                                 width_stride,           block().count, sizes_.width, end - begin,   true};
+        const Product<T> product{.a = tile.score_gradients(),
+                                 .a_stride = tile.stride,
+                                 .b = key_rows,
+                                 .b_stride = keys.stride(),
+                                 .c = gradient_.data(),
+                                 .c_stride = queries_.queries().stride(),
+                                 .rows = block().count,
+                                 .columns = sizes_.width,
+                                 .depth = end - begin,
+                                 .add = true};
         if (block().sees_all(begin, end - begin)) return multiply<Left::transposed>(product);
         multiply<Left::transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
             return block().keys_of(row, row_end, begin, end - begin);
@@ -82,10 +89,16 @@ class BackwardBlock {
                            std::int64_t count) {
         const bool sees_all = block().sees_all(first, count);
         const auto add = [&](const T* weights, const QueryRows<T>& rows, T* to) {
-            const std::int64_t stride = rows.stride();
-            const Product<T> product{
-                weights, tile.stride, rows.rows(),  stride,        to + (first - sums.range.begin) * stride,
-                stride,  count,       rows.width(), block().count, true};
+            const Product<T> product{.a = weights,
+                                     .a_stride = tile.stride,
+                                     .b = rows.rows(),
+                                     .b_stride = rows.stride(),
+                                     .c = to + (first - sums.range.begin) * rows.stride(),
+                                     .c_stride = rows.stride(),
+                                     .rows = count,
+                                     .columns = rows.width(),
+                                     .depth = block().count,
+                                     .add = true};
             if (sees_all) return multiply<Left::as_is>(product);
             multiply<Left::as_is>(product, [&](std::int64_t key, std::int64_t key_end) {
                 return block().rows_of(first + key, first + key_end);

@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention_few.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "kernels/cpu/attention_scores.h"
@@ -22,14 +23,12 @@ HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::int64_t rows_ahead = 12;
-
-// Asks for the row that is due some keys later.
+// Where the rows of one head lie far apart the hardware does not look ahead: ask for a row some keys before it is due.
 template <class In>
 HWY_INLINE void prefetch_ahead(const In* row, std::int64_t stride, std::int64_t length) {
-    constexpr std::int64_t bytes = sizeof(In);
-    if (stride * bytes >= 1024)  // nearer rows are one stream, which the hardware sees
-        prefetch_rows(reinterpret_cast<const std::byte*>(row + rows_ahead * stride), 0, 1, length * bytes);
+    constexpr std::int64_t rows_ahead = 12, line = 64 / sizeof(In);
+    if (stride < 16 * line) return;
+    for (std::int64_t i = 0; i < length; i += line) hwy::Prefetch(row + rows_ahead * stride + i);
 }
 
 // scores[row] = queries[row] · key for `rows` rows.

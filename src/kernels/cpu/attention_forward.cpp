@@ -53,7 +53,10 @@ class ForwardBlock {
         tile.compute(queries_, keys.rows() + (begin - first) * keys.stride(), keys.stride(), begin, end - begin);
         take_weights(tile);
         scale_out();
-        if (settings_.dropout > 0) tile.drop(tile.scores());
+        if (settings_.dropout > 0) {
+            tile.choose_dropped();
+            tile.drop(tile.scores());
+        }
         const Product<T> product{.a = tile.scores(),
                                  .a_stride = ScoreTile<T>::stride,
                                  .b = values.rows() + (begin - first) * values.stride(),

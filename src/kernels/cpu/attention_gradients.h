@@ -77,7 +77,10 @@ class GradientTile {
                  std::int64_t value_stride, std::int64_t first, std::int64_t count) {
         tile_.compute(queries.columns(), keys, key_stride, first, count);
         multiply_seen(queries.block(), values, value_stride, queries.out_gradient(), first, count, gradient_.data());
-        if (settings_.dropout > 0) tile_.drop(gradient_.data());
+        if (settings_.dropout > 0) {
+            tile_.choose_dropped();
+            tile_.drop(gradient_.data());
+        }
         const hn::ScalableTag<T> d;
         for_each_vector([&](std::int64_t at, std::int64_t column) {
             const auto log_sum = hn::Load(d, queries.log_sum() + column), delta = hn::Load(d, queries.delta() + column);

@@ -12,6 +12,7 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include "kernels/cpu/attention_dropout.h"
 #include "kernels/cpu/attention_problem.h"
 #include "kernels/cpu/attention_rows.h"
 #include "kernels/cpu/attention_tiles.h"
@@ -115,8 +116,9 @@ class ScoreTile {
           sizes_(sizes),
           scores_(key_block * stride),
           cap_slope_(settings.soft_cap > 0 ? key_block * stride : 1),
-          bias_(settings.bias.defined() ? query_block * bias_stride : 1),
-          bias_transposed_(settings.bias.defined() ? key_block * stride : 1) {}
+          keep_(settings.dropout > 0 ? key_block * stride : 1),
+          bias_(settings.bias.defined() ? key_block * stride : 1),
+          by_query_(settings.bias.defined() || settings.dropout > 0 ? query_block * by_query_stride : 1) {}
 
     // Scores of the keys [first, first + count), whose rows are given; −infinity where a query may not see a key.
     void compute(const QueryColumns<T>& queries, const T* keys, std::int64_t key_stride, std::int64_t first,
@@ -141,25 +143,29 @@ class ScoreTile {
     // d capped / d score, up to the factor in gradient_factor; null without a cap.
     const T* cap_slope() const { return settings_.soft_cap > 0 ? cap_slope_.data() : nullptr; }
 
-    // Multiplies values (a tile of the same layout) by 1 / (1 − dropout) where the weight is kept and 0 where not.
-    void drop(T* values) const {
-        const std::uint32_t threshold = settings_.dropout_threshold();
+    // Chooses which of the tile's weights are kept, for the calls of drop that follow.
+    void choose_dropped() {
         const T kept = static_cast<T>(1 / (1 - settings_.dropout));
         for (std::int64_t i = 0; i < block().count; ++i) {
             const std::int64_t start = block().log_sum_index(sizes_, i) * sizes_.keys + first_;
-            RandomBlock random{};
-            for (std::int64_t key = 0; key < count_; ++key) {
-                const auto index = static_cast<std::uint64_t>(start + key);
-                if (key == 0 || index % 4 == 0) random = philox(settings_.dropout_key, index / 4);
-                T& value = values[key * stride + i];
-                value = random.word[index % 4] >= threshold ? value * kept : T(0);
-            }
+            dropout_factors(settings_.dropout_key, settings_.dropout_threshold(), kept,
+                            static_cast<std::uint64_t>(start), count_, by_query_.data() + i * by_query_stride);
         }
+        transpose_tile(by_query_.data(), by_query_stride, block().count, count_, keep_.data(), stride);
+    }
+
+    // Multiplies values (a tile of the same layout) by 1 / (1 − dropout) where the weight is kept and by 0 where not.
+    void drop(T* values) {
+        const D d;
+        for_each_vector([&](std::int64_t key, std::int64_t column) {
+            const std::int64_t at = key * stride + column;
+            hn::Store(hn::Mul(hn::Load(d, values + at), hn::Load(d, keep_.data() + at)), d, values + at);
+        });
     }
 
    private:
     using D = hn::ScalableTag<T>;
-    static constexpr std::int64_t bias_stride = tile_stride<T>(key_block);
+    static constexpr std::int64_t by_query_stride = tile_stride<T>(key_block);
 
     template <class F>
     void for_each_vector(F&& f) {
@@ -191,12 +197,12 @@ class ScoreTile {
     void add_bias() {
         const D d;
         for (std::int64_t i = 0; i < block().count; ++i)
-            load_bias_row(settings_.bias, block(), i, first_, count_, bias_.data() + i * bias_stride);
-        transpose_tile(bias_.data(), bias_stride, block().count, count_, bias_transposed_.data(), stride);
+            load_bias_row(settings_.bias, block(), i, first_, count_, by_query_.data() + i * by_query_stride);
+        transpose_tile(by_query_.data(), by_query_stride, block().count, count_, bias_.data(), stride);
         for_each_vector([&](std::int64_t key, std::int64_t column) {
-            T* score = scores_.data() + key * stride + column;
-            const auto bias = hn::Load(d, bias_transposed_.data() + key * stride + column);
-            hn::Store(hn::Add(hn::Load(d, score), bias), d, score);
+            const std::int64_t at = key * stride + column;
+            hn::Store(hn::Add(hn::Load(d, scores_.data() + at), hn::Load(d, bias_.data() + at)), d,
+                      scores_.data() + at);
         });
     }
 
@@ -227,7 +233,8 @@ class ScoreTile {
     const kernels::AttentionSettings& settings_;
     const AttentionSizes& sizes_;
     const QueryColumns<T>* queries_ = nullptr;
-    Scratch<T> scores_, cap_slope_, bias_, bias_transposed_;
+    Scratch<T> scores_, cap_slope_, keep_, bias_;
+    Scratch<T> by_query_;  // a row per query, on its way to be transposed
     std::int64_t first_ = 0, count_ = 0;
 };
 

@@ -8,7 +8,6 @@
 #define TESSERA_ATTENTION_TILES_H
 #endif
 
-#include <hwy/cache_control.h>
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
@@ -68,12 +67,6 @@ void load_rows(const std::byte* data, DType dtype, std::int64_t step, std::int64
             for (; i < stride; ++i) to[i] = T(0);
         }
     });
-}
-
-// Where the rows of one head lie far apart the hardware does not look ahead: ask for rows before they are due.
-inline void prefetch_rows(const std::byte* from, std::int64_t step_bytes, std::int64_t rows, std::int64_t row_bytes) {
-    for (std::int64_t row = 0; row < rows; ++row)
-        for (std::int64_t i = 0; i < row_bytes; i += 64) hwy::Prefetch(from + row * step_bytes + i);
 }
 
 template <class T>
