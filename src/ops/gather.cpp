@@ -80,8 +80,15 @@ Tensor embedding(const Tensor& table, const Tensor& ids) {
     const Tensor out = Tensor::empty({ids.elements(), width}, dtype, table.device());
     kernels::embedding.on(table.device())(table.view(), flat_ids.view(), out.view());
     return record("embedding", out.with_layout(shape, contiguous_strides(shape), 0), {table},
-                  [flat_ids, from = table.shape()](const Tensor& gradient) -> Gradients {
+                  [flat_ids, table, from = table.shape()](const Tensor& gradient) -> Gradients {
                       const Tensor rows = reshape(gradient, {flat_ids.elements(), from[1]});
+                      const Tensor* buffer = gradient_buffer(table);
+                      if (buffer && buffer->dtype() == rows.dtype() && rows.dtype() == DType::F32) {
+                          // A few rows of a large table: touch only those.
+                          const Tensor index = expand(reshape(flat_ids, {flat_ids.elements(), 1}), rows.shape());
+                          kernels::scatter_add.on(rows.device())(0, index.view(), rows.view(), buffer->view());
+                          return {Tensor()};
+                      }
                       const Tensor sums = Tensor::empty(from, gradient.dtype(), gradient.device());
                       kernels::embedding_backward.on(gradient.device())(flat_ids.view(), rows.view(), sums.view());
                       return {sums};

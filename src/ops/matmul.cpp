@@ -49,6 +49,15 @@ Tensor operand_gradient(const Tensor& left, const Tensor& right, bool transpose,
     return sum_to(transpose ? product(swapped(right), swapped(left)) : product(left, right), shape);
 }
 
+// outputᵀ · x, straight into the buffer where the weight collects its gradient if it has one.
+Tensor weight_gradient(const Tensor& output, const Tensor& x, const Tensor& weight) {
+    const Tensor* buffer = gradient_buffer(weight);
+    const bool fits = buffer && (buffer->dtype() == x.dtype() || buffer->dtype() == DType::F32);
+    if (!fits) return product(swapped(output), x);
+    kernels::gemm.on(x.device())(swapped(output).view(), x.view(), {}, buffer->view(), {.beta = 1});
+    return {};
+}
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
@@ -90,15 +99,15 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     const Tensor out = Tensor::empty(shape, x.dtype(), x.device());
     kernels::gemm.on(x.device())(flat.view(), swapped(weight).view(), bias.view(),
                                  out.with_layout({rows, weight.size(0)}, {weight.size(0), 1}, 0).view(), {});
-    return record("linear", out, {x, weight, bias},
-                  [flat, weight = weight.detach(), x_shape = x.shape(), wants_x = x.requires_grad(),
-                   wants_weight = weight.requires_grad(),
-                   wants_bias = bias.requires_grad()](const Tensor& output_gradient) -> Gradients {
-                      const Tensor gradient = reshape(output_gradient, {flat.size(0), weight.size(0)});
-                      return {wants_x ? reshape(product(gradient, weight), x_shape) : Tensor(),
-                              wants_weight ? product(swapped(gradient), flat) : Tensor(),
-                              wants_bias ? sum_to(gradient, {weight.size(0)}) : Tensor()};
-                  });
+    return record(
+        "linear", out, {x, weight, bias},
+        [flat, weight, x_shape = x.shape(), wants_x = x.requires_grad(), wants_weight = weight.requires_grad(),
+         wants_bias = bias.requires_grad()](const Tensor& output_gradient) -> Gradients {
+            const Tensor gradient = reshape(output_gradient, {flat.size(0), weight.size(0)});
+            return {wants_x ? reshape(product(gradient, weight), x_shape) : Tensor(),
+                    wants_weight ? weight_gradient(gradient, flat, weight) : Tensor(),
+                    wants_bias ? sum_to(gradient, {weight.size(0)}) : Tensor()};
+        });
 }
 
 }  // namespace tessera::ops

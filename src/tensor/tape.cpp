@@ -217,6 +217,11 @@ void backward(const Tensor& loss) {
     pass.run();
 }
 
+const Tensor* gradient_buffer(const Tensor& leaf) {
+    const GradientState* state = leaf.gradient_state().get();
+    return state && !state->producer && state->grad.defined() ? &state->grad : nullptr;
+}
+
 namespace {
 
 Gradients run_again(const Function& function, const std::vector<Tensor>& saved, const std::vector<bool>& wanted,

@@ -48,7 +48,8 @@ void add_matmul(Cases& out, const std::string& name, const Shape& a, const Shape
     out.add({.name = "matmul/" + name,
              .inputs = {{.shape = a}, {.shape = b}},
              .op = [options](const Tensors& in) { return Tensors{ops::matmul(in[0], in[1], options)}; },
-             .reference = [options](const Tensors& in) { return Tensors{triple_loop(in[0], in[1], options)}; }});
+             .reference = [options](const Tensors& in) { return Tensors{triple_loop(in[0], in[1], options)}; },
+             .cuda = true});
 }
 
 void add_linear(Cases& out, const std::string& name, const Shape& x, std::int64_t width, bool with_bias) {
@@ -58,7 +59,8 @@ void add_linear(Cases& out, const std::string& name, const Shape& x, std::int64_
     out.add({.name = "linear/" + name,
              .inputs = inputs,
              .op = [bias](const Tensors& in) { return Tensors{ops::linear(in[0], in[1], bias(in))}; },
-             .reference = [bias](const Tensors& in) { return Tensors{plain_linear(in[0], in[1], bias(in))}; }});
+             .reference = [bias](const Tensors& in) { return Tensors{plain_linear(in[0], in[1], bias(in))}; },
+             .cuda = true});
 }
 
 const RegisterCases cases{[](Cases& out) {

@@ -57,7 +57,8 @@ void add_layer_norm(Cases& out, const std::string& label, const Shape& shape, co
              .reference =
                  [=](const Tensors& in) {
                      return Tensors{normalised(in[0], weight_of(in), bias_of(in), {true, eps, 0})};
-                 }});
+                 },
+             .cuda = true});
 }
 
 void add_rms_norm(Cases& out, const std::string& label, const Shape& shape, bool has_weight, double offset) {
@@ -74,7 +75,8 @@ void add_rms_norm(Cases& out, const std::string& label, const Shape& shape, bool
              .reference =
                  [=](const Tensors& in) {
                      return Tensors{normalised(in[0], optional(in, 1), {}, {false, eps, offset})};
-                 }});
+                 },
+             .cuda = true});
 }
 
 // Both outputs carry gradients: the harness weighs every output.
@@ -95,7 +97,8 @@ void add_fused(Cases& out, const std::string& label, const Shape& shape, bool ha
                  [=](const Tensors& in) {
                      const Tensor sum = ops::add(in[0], in[1]);
                      return Tensors{normalised(sum, optional(in, 2), {}, {false, eps, 1}), sum};
-                 }});
+                 },
+             .cuda = true});
     if (has_weight) inputs.push_back({.shape = {width}});
     out.add({.name = text_of("add_layer_norm/", label),
              .inputs = inputs,
@@ -109,7 +112,8 @@ void add_fused(Cases& out, const std::string& label, const Shape& shape, bool ha
                  [=](const Tensors& in) {
                      const Tensor sum = ops::add(in[0], in[1]);
                      return Tensors{normalised(sum, optional(in, 2), optional(in, 3), {true, eps, 0}), sum};
-                 }});
+                 },
+             .cuda = true});
 }
 
 const RegisterCases cases{[](Cases& out) {

@@ -41,11 +41,13 @@ void add_sum(Cases& out, const std::string& label, const Shape& shape, const std
     out.add({.name = "sum/" + label,
              .inputs = {{.shape = shape, .low = 0, .high = 1}},
              .op = [=](const Tensors& in) { return Tensors{ops::sum(in[0], dims, keep)}; },
-             .reference = [=](const Tensors& in) { return Tensors{plain_sum(in[0], dims, keep, false)}; }});
+             .reference = [=](const Tensors& in) { return Tensors{plain_sum(in[0], dims, keep, false)}; },
+             .cuda = true});
     out.add({.name = "mean/" + label,
              .inputs = {{.shape = shape, .low = 0, .high = 1}},
              .op = [=](const Tensors& in) { return Tensors{ops::mean(in[0], dims, keep)}; },
-             .reference = [=](const Tensors& in) { return Tensors{plain_sum(in[0], dims, keep, true)}; }});
+             .reference = [=](const Tensors& in) { return Tensors{plain_sum(in[0], dims, keep, true)}; },
+             .cuda = true});
 }
 
 // A selection sort per line: the largest left, the first of several.

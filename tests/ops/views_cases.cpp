@@ -29,7 +29,8 @@ const RegisterCases cases{[](Cases& out) {
                  .reference =
                      [n](const Tensors& in) {
                          return Tensors{picked(in[0], {n, 3}, [n](const Shape& at) { return at[1] * n + at[0]; })};
-                     }});
+                     },
+                 .cuda = true});
         out.add({.name = text_of("expand/", n),
                  .inputs = {{.shape = {n, 1}}},
                  .op =
@@ -39,7 +40,8 @@ const RegisterCases cases{[](Cases& out) {
                  .reference =
                      [n](const Tensors& in) {
                          return Tensors{picked(in[0], {2, n, 3}, [](const Shape& at) { return at[1]; })};
-                     }});
+                     },
+                 .cuda = true});
         out.add({.name = text_of("reshape_of_transpose/", n),
                  .inputs = {{.shape = {4, n}}},
                  .op =
@@ -52,7 +54,8 @@ const RegisterCases cases{[](Cases& out) {
                              const std::int64_t index = at[0] * 2 + at[1];
                              return index % 4 * n + index / 4;
                          })};
-                     }});
+                     },
+                 .cuda = true});
     }
     out.add({.name = "permute/heads",
              .inputs = {{.shape = {2, 5, 3, 7}}},
@@ -65,28 +68,32 @@ const RegisterCases cases{[](Cases& out) {
                      return Tensors{picked(in[0], {2, 3, 5, 7}, [](const Shape& at) {
                          return ((at[0] * 5 + at[2]) * 3 + at[1]) * 7 + at[3];
                      })};
-                 }});
+                 },
+             .cuda = true});
     out.add({.name = "slice/steps",
              .inputs = {{.shape = {4, 31}}},
              .op = [](const Tensors& in) { return Tensors{ops::slice(in[0], 1, 3, 30, 4)}; },
              .reference =
                  [](const Tensors& in) {
                      return Tensors{picked(in[0], {4, 7}, [](const Shape& at) { return at[0] * 31 + 3 + at[1] * 4; })};
-                 }});
+                 },
+             .cuda = true});
     out.add({.name = "select/middle",
              .inputs = {{.shape = {3, 4, 5}}},
              .op = [](const Tensors& in) { return Tensors{ops::select(in[0], 1, 2)}; },
              .reference =
                  [](const Tensors& in) {
                      return Tensors{picked(in[0], {3, 5}, [](const Shape& at) { return (at[0] * 4 + 2) * 5 + at[1]; })};
-                 }});
+                 },
+             .cuda = true});
     out.add({.name = "contiguous/of_transpose",
              .inputs = {{.shape = {257, 300}}},
              .op = [](const Tensors& in) { return Tensors{ops::contiguous(ops::transpose(in[0], 0, 1))}; },
              .reference =
                  [](const Tensors& in) {
                      return Tensors{picked(in[0], {300, 257}, [](const Shape& at) { return at[1] * 300 + at[0]; })};
-                 }});
+                 },
+             .cuda = true});
 }};
 
 }  // namespace

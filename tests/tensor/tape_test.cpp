@@ -4,6 +4,8 @@
 
 #include "core/memory.h"
 #include "ops/binary.h"
+#include "ops/gather.h"
+#include "ops/matmul.h"
 #include "ops/views.h"
 #include "support/op_case.h"
 
@@ -62,6 +64,22 @@ TEST(Tape, GradientsLandInTheGivenBuffer) {
     a.set_grad(ops::slice(flat, 0, 1, 3));
     backward(recorded_total(ops::scale(a, 2)));
     EXPECT_EQ(flat.to_vector<double>(), (std::vector<double>{0, 2, 2, 0}));
+}
+
+// Linear and embedding may add straight into a leaf's buffer; it must be the sum it would have been.
+TEST(Tape, AddingStraightIntoABufferIsTheSameAsReturningAGradient) {
+    const Tensor table = Tensor(testing::random_tensor({7, 5}, 1, -1, 1, DType::F32)).set_requires_grad();
+    const Tensor weight = Tensor(testing::random_tensor({4, 5}, 2, -1, 1, DType::F32)).set_requires_grad();
+    const Tensor ids = Tensor::from<std::int64_t>({3, 0, 3, 6}, {4});
+    const auto step = [&] { backward(recorded_total(ops::linear(ops::embedding(table, ids), weight))); };
+    step();
+    const Tensor table_gradient = table.grad().clone(), weight_gradient = weight.grad().clone();
+    const Tensor ones = Tensor::full({7, 5}, 1), twos = Tensor::full({4, 5}, 2);
+    table.set_grad(ones.clone());
+    weight.set_grad(twos.clone());
+    step();
+    EXPECT_LE(relative_error(table.grad(), ops::add(table_gradient, ones)), 1e-6);
+    EXPECT_LE(relative_error(weight.grad(), ops::add(weight_gradient, twos)), 1e-6);
 }
 
 TEST(Tape, NothingIsRecordedUnderNoGrad) {
