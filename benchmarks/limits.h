@@ -4,7 +4,6 @@
 #include <string>
 
 #include "benchmarks/support.h"
-#include "tensor/tensor.h"
 
 namespace tessera::benchmarks {
 
@@ -12,7 +11,8 @@ struct Limits {
     double gemm_flops = 0;  // f32, the fastest library on 2048³
     std::string gemm_library;
     double bf16_flops = 0;
-    double copy_bytes = 0;  // a second, read and written, 256 MiB to 256 MiB
+    double copy_bytes = 0;  // a second, read and written, 256 MiB to 256 MiB, the fastest way
+    std::string copy_name;
     double read_bytes = 0;  // a second, read only
 };
 
@@ -24,8 +24,5 @@ struct Yardstick {
     double operations;
 };
 const Yardstick& gemm_yardstick();
-
-// memcpy on every thread. Same size, contiguous.
-void copy_in_parallel(const Tensor& from, const Tensor& to);
 
 }  // namespace tessera::benchmarks

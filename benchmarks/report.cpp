@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -22,6 +23,7 @@ struct State {
     std::string folder = ".";
     std::vector<Figure> figures;
     std::vector<std::string> notes;
+    std::vector<std::pair<std::string, std::string>> attachments;
     std::vector<Benchmark> benchmarks;
 };
 
@@ -36,6 +38,8 @@ std::string number(double value) {
     return fmt::format("{:.{}f}", value, std::clamp(3 - digits, 0, 6));
 }
 
+std::string ratio_text(double ratio) { return fmt::format("{:.{}f}", ratio, ratio < 0.095 ? 3 : 2); }
+
 std::string goal_text(const Figure& figure) {
     return figure.sense == Goal::none ? ""
                                       : fmt::format("{} {:g}", figure.sense == Goal::at_least ? "≥" : "≤", figure.goal);
@@ -46,8 +50,8 @@ std::string mark(const Figure& figure) { return figure.sense == Goal::none ? "" 
 std::string line_of(const Figure& figure) {
     std::string line = fmt::format("{:<46} {:>7} {:<9}", figure.name, number(figure.ours), figure.unit);
     if (!figure.against.empty())
-        line += fmt::format("{:<18} {:>7}  {:>5.2f}  {:<6} {}", figure.against, number(figure.reference), figure.ratio,
-                            goal_text(figure), mark(figure));
+        line += fmt::format("{:<18} {:>7}  {:>5}  {:<6} {}", figure.against, number(figure.reference),
+                            ratio_text(figure.ratio), goal_text(figure), mark(figure));
     return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
@@ -63,6 +67,7 @@ nlohmann::ordered_json machine_json() {
             {"gemm_library", found.gemm_library},
             {"bf16_gflops", found.bf16_flops / 1e9},
             {"copy_gbytes", found.copy_bytes / 1e9},
+            {"copy_name", found.copy_name},
             {"read_gbytes", found.read_bytes / 1e9}};
 }
 
@@ -83,6 +88,7 @@ nlohmann::ordered_json figure_json(const Figure& figure) {
 nlohmann::ordered_json everything() {
     nlohmann::ordered_json all{{"machine", machine_json()}, {"figures", nlohmann::ordered_json::array()}};
     for (const Figure& figure : reported()) all["figures"].push_back(figure_json(figure));
+    if (!notes().empty()) all["notes"] = notes();
     return all;
 }
 
@@ -91,17 +97,19 @@ std::string page(const std::string& date) {
     const Limits& found = limits();
     std::string text = fmt::format(
         "# Benchmarks, {}\n\n{}, {} cores, {}, {}; {} threads. f32 matrix product {:.0f} GFLOP/s ({}), bf16 {:.0f} "
-        "GFLOP/s, copy {:.1f} GB/s, read {:.1f} GB/s.\n\nMade by `./benchmarks/run --record`. Medians; both sides of a "
-        "ratio ran in turn in one process.\n\n| figure | ours | | against | theirs | ratio | goal | |\n"
+        "GFLOP/s, copy {:.1f} GB/s ({}), read {:.1f} GB/s.\n\nMade by `./benchmarks/run --record`. {}; the sides of a "
+        "ratio ran in turn.\n\n| figure | ours | | against | theirs | ratio | goal | |\n"
         "|---|--:|---|---|--:|--:|---|---|\n",
         date, here.processor, here.cores, here.vectors, here.caches, thread_count(), found.gemm_flops / 1e9,
-        found.gemm_library, found.bf16_flops / 1e9, found.copy_bytes / 1e9, found.read_bytes / 1e9);
+        found.gemm_library, found.bf16_flops / 1e9, found.copy_bytes / 1e9, found.copy_name, found.read_bytes / 1e9,
+        takes_best() ? "Best rounds" : "Medians");
     for (const Figure& figure : reported()) {
         const bool compared = !figure.against.empty();
         text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", figure.name, number(figure.ours),
                             figure.unit, figure.against, compared ? number(figure.reference) : "",
-                            compared ? fmt::format("{:.2f}", figure.ratio) : "", goal_text(figure), mark(figure));
+                            compared ? ratio_text(figure.ratio) : "", goal_text(figure), mark(figure));
     }
+    for (const auto& [name, contents] : state().attachments) text += fmt::format("\n![{0}]({0})\n", name);
     for (const std::string& each : notes()) text += fmt::format("\n```\n{}\n```\n", each);
     return text;
 }
@@ -139,6 +147,10 @@ void note(const std::string& text) {
     if (!state().json) fmt::print("\n{}\n\n", text);
 }
 
+void attach(const std::string& file_name, const std::string& contents) {
+    state().attachments.emplace_back(file_name, contents);
+}
+
 const std::vector<std::string>& notes() { return state().notes; }
 
 RegisterBenchmark::RegisterBenchmark(const Benchmark& benchmark) {
@@ -154,6 +166,8 @@ void print_json() { fmt::print("{}\n", everything().dump(2)); }
 void write_record(const std::string& date) {
     const Machine here = machine();
     const std::string base = fmt::format("{}/{}-{}-{}-cores", results_folder(), date, slug(here.processor), here.cores);
+    std::filesystem::create_directories(results_folder());
+    for (const auto& [name, contents] : state().attachments) write(results_folder() + "/" + name, contents);
     write(base + ".json", everything().dump(2) + "\n");
     write(base + ".md", page(date));
 }

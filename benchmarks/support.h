@@ -69,7 +69,8 @@ struct RegisterBenchmark {
     explicit RegisterBenchmark(const Benchmark& benchmark);
 };
 
-// Where --record and the drawings go.
+// A file that --record writes beside the figures.
+void attach(const std::string& file_name, const std::string& contents);
 std::string results_folder();
 
 // Values in (−1, 1), the same on every run.

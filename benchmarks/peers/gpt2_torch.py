@@ -2,8 +2,8 @@
 """A GPT-2 training step in plain PyTorch, as fast as PyTorch 1.13 does it on a CPU.
 
 Prints one JSON object: seconds a step, and the parts of a step; with --interactive, prints "ready" and then does one
-step for each line of its input, answering with the seconds of its parts. The model is the one of benchmarks/gpt2_step.cpp:
-tied embeddings, learned positions, pre-norm blocks, tanh GELU, no dropout; AdamW with weight decay.
+step for each line of its input, answering with the seconds of its parts. The model is the one of
+benchmarks/gpt2_step.cpp: tied embeddings, learned positions, pre-norm blocks, tanh GELU, no dropout; AdamW with weight decay.
 
     gpt2_torch.py --steps 5
 """
