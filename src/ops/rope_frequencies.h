@@ -25,8 +25,8 @@ struct RopeScaling {
     // yarn: pairs turning more than beta_fast times over the original length are kept, fewer than beta_slow divided.
     double beta_fast = 32, beta_slow = 1;
     std::optional<double> attention_factor = {};  // the magnitude itself; otherwise it follows from factor and mscale
-    double mscale = 0, mscale_all_dim = 0;   // magnitude(mscale) / magnitude(mscale_all_dim) where both are given
-    bool truncate = true;                    // whether the ramp begins and ends at whole pairs
+    double mscale = 0, mscale_all_dim = 0;        // magnitude(mscale) / magnitude(mscale_all_dim) where both are given
+    bool truncate = true;                         // whether the ramp begins and ends at whole pairs
 
     // llama3: wavelengths above original_length / low_frequency_factor are divided, those below
     // original_length / high_frequency_factor kept.

@@ -51,8 +51,9 @@ Tensor record_without_gradient(const char* op, Tensor output, const std::vector<
 void backward(const Tensor& loss);
 void backward(const std::vector<Tensor>& outputs, const Gradients& output_gradients);
 
-// The buffer in which a leaf already collects its gradient; null where there is none, or the tensor is no leaf. A backward
-// closure that can add into it for nothing (a matrix product that accumulates) may do so and return no gradient.
+// The buffer in which a leaf already collects its gradient; null where there is none, or the tensor is no leaf. A
+// backward closure that can add into it for nothing (a matrix product that accumulates) may do so and return no
+// gradient.
 const Tensor* gradient_buffer(const Tensor& leaf);
 
 std::int64_t live_nodes();  // how many recorded ops exist now

@@ -1,5 +1,6 @@
 #include "support/goldens.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -26,7 +27,11 @@ DType dtype_of_tag(const std::string& tag, const std::string& path) {
 
 }  // namespace
 
-std::string golden_path(const std::string& file) { return TESSERA_SOURCE_DIR "/tests/goldens/" + file; }
+// A program that was carried to another machine is told where the tree is.
+std::string golden_path(const std::string& file) {
+    const char* given = std::getenv("TESSERA_SOURCE_DIR");
+    return std::string(given ? given : TESSERA_SOURCE_DIR) + "/tests/goldens/" + file;
+}
 
 Golden::Golden(const std::string& file) : file_(file) {
     const std::string path = golden_path(file);

@@ -35,6 +35,36 @@ Tensor map(const Tensor& x, const std::function<double(double)>& f) {
     return from_doubles(values, x.shape());
 }
 
+Tensors make_inputs(const OpCase& op_case, DType dtype) {
+    Tensors inputs;
+    std::uint64_t seed = 1;
+    for (const Input& input : op_case.inputs) {
+        ++seed;
+        if (input.values.defined()) {
+            inputs.push_back(input.dtype == DType::F64 && is_float(input.values.dtype()) ? input.values.to(dtype)
+                                                                                         : input.values);
+            continue;
+        }
+        const DType wanted = input.dtype == DType::F64 ? dtype : input.dtype;
+        inputs.push_back(random_tensor(input.shape, seed, input.low, input.high).to(wanted));
+    }
+    return inputs;
+}
+
+bool takes_gradient(const OpCase& op_case, std::size_t i, const Tensor& input) {
+    return op_case.gradient && op_case.inputs[i].differentiable && is_float(input.dtype());
+}
+
+Tensors output_weights(const Tensors& outputs) {
+    Tensors weights;
+    std::uint64_t seed = 1000;
+    for (const Tensor& output : outputs)
+        weights.push_back(is_float(output.dtype())
+                              ? random_tensor(output.shape(), ++seed).to(output.dtype()).to(output.device())
+                              : Tensor());
+    return weights;
+}
+
 double relative_error(const Tensor& value, const Tensor& reference) {
     if (!(value.shape() == reference.shape())) return std::numeric_limits<double>::infinity();
     const std::vector<double> a = value.to_vector<double>(), b = reference.to_vector<double>();

@@ -66,6 +66,12 @@ struct RegisterCases {
 };
 const std::vector<OpCase>& all_cases();
 
+// A case's inputs, `dtype` being the one under test, and which of them get a gradient.
+Tensors make_inputs(const OpCase& op_case, DType dtype);
+bool takes_gradient(const OpCase& op_case, std::size_t input, const Tensor& value);
+// Fixed random weights per output element turn any outputs into one scalar whose gradient sees every path.
+Tensors output_weights(const Tensors& outputs);
+
 // Helpers for plain definitions, always in f64 on the CPU.
 Tensor map(const Tensor& x, const std::function<double(double)>& f);
 Tensor from_doubles(const std::vector<double>& values, const Shape& shape);

@@ -12,41 +12,10 @@
 namespace tessera::testing {
 namespace {
 
-Tensors make_inputs(const OpCase& op_case, DType dtype) {
-    Tensors inputs;
-    std::uint64_t seed = 1;
-    for (const Input& input : op_case.inputs) {
-        ++seed;
-        if (input.values.defined()) {
-            inputs.push_back(input.dtype == DType::F64 && is_float(input.values.dtype()) ? input.values.to(dtype)
-                                                                                         : input.values);
-            continue;
-        }
-        const DType wanted = input.dtype == DType::F64 ? dtype : input.dtype;
-        inputs.push_back(random_tensor(input.shape, seed, input.low, input.high).to(wanted));
-    }
-    return inputs;
-}
-
 Tensors in_f64(const Tensors& inputs) {
     Tensors out;
     for (const Tensor& input : inputs) out.push_back(is_float(input.dtype()) ? input.to(DType::F64) : input);
     return out;
-}
-
-bool takes_gradient(const OpCase& op_case, std::size_t i, const Tensor& input) {
-    return op_case.gradient && op_case.inputs[i].differentiable && is_float(input.dtype());
-}
-
-// Fixed random weights per output element turn any outputs into one scalar whose gradient sees every path.
-Gradients output_weights(const Tensors& outputs) {
-    Gradients weights;
-    std::uint64_t seed = 1000;
-    for (const Tensor& output : outputs)
-        weights.push_back(is_float(output.dtype())
-                              ? random_tensor(output.shape(), ++seed).to(output.dtype()).to(output.device())
-                              : Tensor());
-    return weights;
 }
 
 double weighted_sum(const Tensors& outputs) {

@@ -12,7 +12,7 @@
 
 #include <hwy/highway.h>
 
-#include "kernels/cpu/attention_gradients.h"
+#include "kernels/cpu/attention_gradients-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {

@@ -9,7 +9,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include "kernels/cpu/attention_scores.h"
+#include "kernels/cpu/attention_scores-inl.h"
 
 #ifndef TESSERA_ATTENTION_FEW_CHUNK
 #define TESSERA_ATTENTION_FEW_CHUNK

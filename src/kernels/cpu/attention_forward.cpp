@@ -14,7 +14,7 @@
 
 #include <hwy/highway.h>
 
-#include "kernels/cpu/attention_scores.h"
+#include "kernels/cpu/attention_scores-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {

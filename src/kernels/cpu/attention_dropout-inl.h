@@ -1,15 +1,15 @@
 // Dropout of a run of weights: core/random.h's numbers, a vector of counters at a time; compiled once per vector
 // target.
-#if defined(TESSERA_ATTENTION_DROPOUT_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef TESSERA_ATTENTION_DROPOUT_H
-#undef TESSERA_ATTENTION_DROPOUT_H
+#if defined(TESSERA_ATTENTION_DROPOUT_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_ATTENTION_DROPOUT_INL_H
+#undef TESSERA_ATTENTION_DROPOUT_INL_H
 #else
-#define TESSERA_ATTENTION_DROPOUT_H
+#define TESSERA_ATTENTION_DROPOUT_INL_H
 #endif
 
 #include <hwy/highway.h>
 
-#include "kernels/cpu/attention_tiles.h"
+#include "kernels/cpu/attention_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {

@@ -2,20 +2,20 @@
 // column per query of the block: keys are then read where they lie, the softmax runs down the columns without any sum
 // across a vector, and a query's own numbers (range, slope, maximum) are lanes. Scores are in units of log 2, so that
 // weights are powers of two.
-#if defined(TESSERA_ATTENTION_SCORES_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef TESSERA_ATTENTION_SCORES_H
-#undef TESSERA_ATTENTION_SCORES_H
+#if defined(TESSERA_ATTENTION_SCORES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_ATTENTION_SCORES_INL_H
+#undef TESSERA_ATTENTION_SCORES_INL_H
 #else
-#define TESSERA_ATTENTION_SCORES_H
+#define TESSERA_ATTENTION_SCORES_INL_H
 #endif
 
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
-#include "kernels/cpu/attention_dropout.h"
+#include "kernels/cpu/attention_dropout-inl.h"
 #include "kernels/cpu/attention_problem.h"
-#include "kernels/cpu/attention_rows.h"
-#include "kernels/cpu/attention_tiles.h"
+#include "kernels/cpu/attention_rows-inl.h"
+#include "kernels/cpu/attention_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {

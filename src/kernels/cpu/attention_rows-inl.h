@@ -1,15 +1,15 @@
 // Rows of queries, keys and values of one head, brought together as tiles; compiled once per vector target.
-#if defined(TESSERA_ATTENTION_ROWS_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef TESSERA_ATTENTION_ROWS_H
-#undef TESSERA_ATTENTION_ROWS_H
+#if defined(TESSERA_ATTENTION_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_ATTENTION_ROWS_INL_H
+#undef TESSERA_ATTENTION_ROWS_INL_H
 #else
-#define TESSERA_ATTENTION_ROWS_H
+#define TESSERA_ATTENTION_ROWS_INL_H
 #endif
 
 #include <hwy/highway.h>
 
 #include "kernels/cpu/attention_problem.h"
-#include "kernels/cpu/attention_tiles.h"
+#include "kernels/cpu/attention_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {

@@ -3,16 +3,16 @@
 //
 //     weight = 2^(score − log_sum)
 //     d score = weight · (keep · out_gradient · value − Σ out_gradient · out)
-#if defined(TESSERA_ATTENTION_GRADIENTS_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef TESSERA_ATTENTION_GRADIENTS_H
-#undef TESSERA_ATTENTION_GRADIENTS_H
+#if defined(TESSERA_ATTENTION_GRADIENTS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_ATTENTION_GRADIENTS_INL_H
+#undef TESSERA_ATTENTION_GRADIENTS_INL_H
 #else
-#define TESSERA_ATTENTION_GRADIENTS_H
+#define TESSERA_ATTENTION_GRADIENTS_INL_H
 #endif
 
 #include <hwy/highway.h>
 
-#include "kernels/cpu/attention_scores.h"
+#include "kernels/cpu/attention_scores-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {

@@ -1,11 +1,11 @@
 // Small matrix products on tiles that stay in the caches, for attention forward and backward; compiled once per vector
 // target. A tile is row-major with a stride from tile_stride, and its rows are zero from their width on to a whole
 // number of cache lines.
-#if defined(TESSERA_ATTENTION_TILES_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef TESSERA_ATTENTION_TILES_H
-#undef TESSERA_ATTENTION_TILES_H
+#if defined(TESSERA_ATTENTION_TILES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_ATTENTION_TILES_INL_H
+#undef TESSERA_ATTENTION_TILES_INL_H
 #else
-#define TESSERA_ATTENTION_TILES_H
+#define TESSERA_ATTENTION_TILES_INL_H
 #endif
 
 #include <hwy/contrib/math/math-inl.h>
