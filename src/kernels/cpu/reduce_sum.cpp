@@ -63,7 +63,7 @@ Offsets offsets_of(const std::vector<Dimension>& dimensions, std::int64_t index)
     return offsets;
 }
 
-constexpr std::int64_t column_block = 256;
+constexpr std::int64_t column_block = 1024;  // wide enough that memory is read in long pieces
 constexpr std::int64_t short_run = 256;  // rounding errors add up over short runs only; runs are then added in double
 
 template <class T>
@@ -152,11 +152,14 @@ void sum_whole(const View& in, const View& out, double divisor) {
 
 // Few results from many values: cut the longest reduced dimension so that every core has something to do.
 int parts_for(const View& in, const View& out, int& dim) {
-    constexpr std::int64_t large = 1 << 18;
+    constexpr std::int64_t large = 1 << 18, enough_for_every_core = 64;
     dim = -1;
     for (int i = 0; i < in.rank(); ++i)
         if (out.shape[i] == 1 && in.shape[i] > 1 && (dim < 0 || in.shape[i] > in.shape[dim])) dim = i;
-    if (dim < 0 || in.elements() < large || out.elements() >= 64 * column_block) return 1;
+    if (dim < 0 || in.elements() < large) return 1;
+    const Plan plan = plan_for(in, out);
+    const std::int64_t blocks = plan.inner_is_kept ? (plan.inner.size + column_block - 1) / column_block : 1;
+    if (product(plan.kept) * blocks >= enough_for_every_core) return 1;
     return static_cast<int>(std::min<std::int64_t>({16, in.shape[dim], in.elements() / (large / 4)}));
 }
 
