@@ -9,7 +9,7 @@ namespace tessera::kernels {
 // s = x + residual (x itself without one), rounded to the dtype;
 // layer norm: out = (s − mean) · rstd · weight + bias       with rstd = 1 / √(variance + eps)
 // RMS norm:   out = s · rstd · (weight + weight_offset)     with rstd = 1 / √(mean of s² + eps)
-// Undefined where absent: residual and sum together, weight, bias (never in RMS norm), mean (always in RMS norm).
+// Undefined where absent: residual and sum together, weight (a factor of 1), bias, and in RMS norm always the mean.
 struct NormForward {
     View x, residual, weight, bias;
     double weight_offset = 0, eps = 0;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "support/expect_error.h"
 #include "support/op_case.h"
@@ -72,17 +73,41 @@ TEST(Softmax, RowsSumToOneInEveryDtype) {
     }
 }
 
+// Large results are streamed past the caches, whole cache lines one row late.
 TEST(Softmax, RowsPastTheStreamingSizeAreTheSame) {
-    const std::int64_t width = 1031, rows = (std::int64_t{20} << 20) / (4 * width);
-    const Tensor few = random_tensor({3, width}, 4, -5, 5, DType::F32);
-    const Tensor many = Tensor::empty({rows, width});
-    for (std::int64_t r = 0; r < rows; ++r)
-        std::copy_n(few.data<float>() + r % 3 * width, width, many.data<float>() + r * width);
-    const Tensor small = ops::softmax(few), large = ops::softmax(many);
-    for (std::int64_t r = 0; r < rows; ++r)
-        ASSERT_TRUE(std::equal(small.data<float>() + r % 3 * width, small.data<float>() + (r % 3 + 1) * width,
-                               large.data<float>() + r * width))
-            << r;
+    for (const std::int64_t width : {80, 1031, 2064, 4096}) {
+        const std::int64_t rows = (std::int64_t{17} << 20) / (4 * width);
+        const Tensor few = random_tensor({3, width}, 4, -5, 5, DType::F32), many = Tensor::empty({rows, width});
+        for (std::int64_t r = 0; r < rows; ++r)
+            std::copy_n(few.data<float>() + r % 3 * width, width, many.data<float>() + r * width);
+        const std::pair<Tensor, Tensor> results[] = {{ops::softmax(few), ops::softmax(many)},
+                                                     {ops::log_softmax(few), ops::log_softmax(many)}};
+        for (const auto& [small, large] : results)
+            for (std::int64_t r = 0; r < rows; ++r)
+                ASSERT_TRUE(std::equal(small.data<float>() + r % 3 * width, small.data<float>() + (r % 3 + 1) * width,
+                                       large.data<float>() + r * width))
+                    << "row " << r << " of " << width;
+    }
+}
+
+// Long rows are worked on in chunks, each relative to its own maximum.
+TEST(Softmax, ChunksMayDifferInScale) {
+    const std::int64_t width = 5000;
+    std::vector<float> values(static_cast<std::size_t>(width), -infinity);  // the first chunk stays −∞
+    for (std::size_t i = 1500; i < 2500; ++i) values[i] = -300;
+    for (std::size_t i = 3000; i < 5000; ++i) values[i] = i % 2 ? 20.0f : 10.0f;
+    const Tensor x = Tensor::from(values, {1, width});
+    const auto y = ops::softmax(x).to_vector<double>(), logs = ops::log_softmax(x).to_vector<double>();
+    const double total = 1000 * (1 + std::exp(-10.0));  // over e^20
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const double expected = std::exp(static_cast<double>(values[i]) - 20) / total;
+        ASSERT_NEAR(y[i], expected, 1e-6 * expected + 1e-37) << i;  // below the normal floats it is 0
+        if (values[i] == -infinity) {
+            ASSERT_EQ(logs[i], -infinity) << i;
+        } else {
+            ASSERT_NEAR(logs[i], static_cast<double>(values[i]) - 20 - std::log(total), 2e-5) << i;
+        }
+    }
 }
 
 TEST(Softmax, EmptyInputsGiveEmptyOutputs) {

@@ -65,30 +65,52 @@ void rms_norm_row(NormRow<T>& r) {
     });
     r.rstd = T(1) / std::sqrt(squares / static_cast<T>(r.width) + r.eps);
     const auto rstd = row::set<T>(r.rstd);
-    row::walk<T>(r.width, r.stream, r.out, [&](auto at) HWY_ATTR {
-        hwy::Prefetch(r.next + at.i);
-        at.write(hn::Mul(hn::Mul(at.load(x), rstd), at.load(r.weight)), r.out);
+    row::walk<T>(r.width, r.stream, r.out, [=, weight = r.weight, next = r.next, out = r.out](auto at) HWY_ATTR {
+        row::fetch_ahead(next, at.i);
+        at.write(hn::Mul(hn::Mul(at.load(x), rstd), at.load(weight)), out);
     });
+}
+
+template <class T>
+struct Moments {
+    T mean, squares;  // squares: Σ (x − mean)²
+};
+
+// The mean is subtracted before squaring: E[x²] − mean² would cancel where the mean is large. Chunks that stay in the
+// first cache for both passes are merged as they come (Chan et al. 1979).
+template <class T>
+Moments<T> moments_of(const T* x, std::int64_t width) {
+    constexpr std::int64_t chunk = 1024;
+    Moments<T> all{0, 0};
+    for (std::int64_t begin = 0; begin < width; begin += chunk) {
+        const std::int64_t count = std::min(chunk, width - begin);
+        const T* part = x + begin;
+        const T total = row::sum<T>(count, [=](auto at) HWY_ATTR { return at.load(part); });
+        const T mean = total / static_cast<T>(count);
+        const T squares = row::sum<T>(count, [=, centre = row::set<T>(mean)](auto at) HWY_ATTR {
+            const auto value = hn::Sub(at.load(part), centre);
+            return hn::Mul(value, value);
+        });
+        const T gap = mean - all.mean, share = static_cast<T>(count) / static_cast<T>(begin + count);
+        all.mean += gap * share;
+        all.squares += squares + gap * gap * share * static_cast<T>(begin);
+    }
+    return all;
 }
 
 template <class T>
 void layer_norm_row(NormRow<T>& r) {
     const T* x = add_residual(r);
-    const auto width = static_cast<T>(r.width);
-    r.mean = row::sum<T>(r.width, [&](auto at) HWY_ATTR { return at.load(x); }) / width;
-    const auto mean = row::set<T>(r.mean);
-    // The mean is subtracted before squaring: E[x²] − mean² would cancel where the mean is large.
-    const T squares = row::sum<T>(r.width, [&](auto at) HWY_ATTR {
-        const auto value = hn::Sub(at.load(x), mean);
-        return hn::Mul(value, value);
-    });
-    r.rstd = T(1) / std::sqrt(squares / width + r.eps);
-    const auto rstd = row::set<T>(r.rstd);
-    row::walk<T>(r.width, r.stream, r.out, [&](auto at) HWY_ATTR {
-        hwy::Prefetch(r.next + at.i);
-        const auto normed = hn::Mul(hn::Sub(at.load(x), mean), rstd);
-        at.write(hn::MulAdd(normed, at.load(r.weight), at.load(r.bias)), r.out);
-    });
+    const Moments<T> moments = moments_of(x, r.width);
+    r.mean = moments.mean;
+    r.rstd = T(1) / std::sqrt(moments.squares / static_cast<T>(r.width) + r.eps);
+    const auto mean = row::set<T>(r.mean), rstd = row::set<T>(r.rstd);
+    row::walk<T>(r.width, r.stream, r.out,
+                 [=, weight = r.weight, bias = r.bias, next = r.next, out = r.out](auto at) HWY_ATTR {
+                     row::fetch_ahead(next, at.i);
+                     const auto normed = hn::Mul(hn::Sub(at.load(x), mean), rstd);
+                     at.write(hn::MulAdd(normed, at.load(weight), at.load(bias)), out);
+                 });
 }
 
 void layer_norm_f32(NormRow<float>& r) { layer_norm_row(r); }

@@ -70,8 +70,8 @@ void backward_row(const NormBackwardRow<T>& r) {
     const auto rstd = row::set<T>(r.rstd);
     row::walk<T>(r.width, r.stream, r.dx, [&](auto at) HWY_ATTR {
         const auto normed = normed_at<centred>(r, at), dout = at.load(r.dout);
-        hwy::Prefetch(r.next_x + at.i);
-        hwy::Prefetch(r.next_dout + at.i);
+        row::fetch_ahead(r.next_x, at.i);
+        row::fetch_ahead(r.next_dout, at.i);
         if (r.dweight) at.store(hn::MulAdd(dout, normed, at.load(r.dweight)), r.dweight);
         if (r.dbias) at.store(hn::Add(dout, at.load(r.dbias)), r.dbias);
         if (!r.dx) return;
