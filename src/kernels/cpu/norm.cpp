@@ -34,6 +34,7 @@ struct NormRow {
     T* out = nullptr;
     T* sum = nullptr;  // or none
     T mean = 0, rstd = 0;
+    T squares = -1;  // Σ x², where the row before took it along; else negative
     T eps = 0;
     std::int64_t width = 0;
     bool stream = false;
@@ -57,13 +58,46 @@ const T* add_residual(const NormRow<T>& r) {
 }
 
 template <class T>
-void rms_norm_row(NormRow<T>& r) {
-    const T* x = add_residual(r);
-    const T squares = row::sum<T>(r.width, [&](auto at) HWY_ATTR {
+T sum_of_squares(const T* x, std::int64_t width) {
+    return row::sum<T>(width, [=](auto at) HWY_ATTR {
         const auto value = at.load(x);
         return hn::Mul(value, value);
     });
+}
+
+// Writes this row past the caches and takes the squares of the next one in the same loop, so that memory is read while
+// it is written. The additions are those of row::sum, in the same order.
+template <class T>
+void write_and_read_on(NormRow<T>& r, const T* x) {
+    const row::Tag<T> d;
+    constexpr std::int64_t distance = 16384 / sizeof(T);  // of the fetches into the second cache, measured
+    const std::int64_t lanes = row::lanes_of<T>();
+    const auto rstd = row::set<T>(r.rstd);
+    const auto step = [=, next = r.next, weight = r.weight, out = r.out](std::int64_t i) HWY_ATTR {
+        const row::Streamed<T> at{{i}};
+        __builtin_prefetch(next + i + distance, 0, 2);
+        const auto value = at.load(next);  // before the write: rows lie whole pages apart, and would seem to overlap
+        at.write(hn::Mul(hn::Mul(at.load(x), rstd), at.load(weight)), out);
+        return hn::Mul(value, value);
+    };
+    auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+    for (std::int64_t i = 0; i < r.width; i += 4 * lanes) {
+        s0 = hn::Add(s0, step(i));
+        s1 = hn::Add(s1, step(i + lanes));
+        s2 = hn::Add(s2, step(i + 2 * lanes));
+        s3 = hn::Add(s3, step(i + 3 * lanes));
+    }
+    r.squares = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+}
+
+template <class T>
+void rms_norm_row(NormRow<T>& r) {
+    const T* x = add_residual(r);
+    const T squares = r.squares >= 0 && !r.residual ? r.squares : sum_of_squares(x, r.width);
+    r.squares = -1;
     r.rstd = T(1) / std::sqrt(squares / static_cast<T>(r.width) + r.eps);
+    const bool whole_vectors = r.width % (4 * row::lanes_of<T>()) == 0 && is_aligned(r.out);
+    if (r.stream && !r.residual && whole_vectors && r.next != r.x) return write_and_read_on(r, x);
     const auto rstd = row::set<T>(r.rstd);
     row::walk<T>(r.width, r.stream, r.out, [=, weight = r.weight, next = r.next, out = r.out](auto at) HWY_ATTR {
         row::fetch_ahead(next, at.i);

@@ -1,5 +1,4 @@
-// Vectors over one row: walking it, its sums, its maximum and softmax's exp. Included once per Highway target by the
-// row kernels.
+// Vectors over one row: walking it, its sums and its maximum. Included once per Highway target by the row kernels.
 #if defined(TESSERA_ROW_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TESSERA_ROW_MATH_INL_H_
 #undef TESSERA_ROW_MATH_INL_H_
@@ -87,12 +86,11 @@ HWY_INLINE void walk(std::int64_t length, bool stream, const T* out, const Body&
     if (i < length) body(Part<T>{i, static_cast<std::size_t>(length - i)});
 }
 
-// Fetches what the next row will read while this one is computed. Only its beginning: more would push this row out of
-// the first cache, and once a row is being read the hardware runs ahead by itself.
+// Fetches what the next row will read while this one is computed, into the second cache: the first has this row.
 template <class T>
 HWY_INLINE void fetch_ahead(const T* next, std::int64_t i) {
-    constexpr std::int64_t beginning = 8192 / sizeof(T);
-    if (i < beginning) hwy::Prefetch(next + i);
+    constexpr std::int64_t second_cache = 262144 / sizeof(T);
+    if (i < second_cache) __builtin_prefetch(next + i, 0, 2);
 }
 
 // Two sums of a row at once: body(place, a, b) adds to both. Several running vectors, so that additions overlap.
@@ -166,33 +164,6 @@ HWY_INLINE T maximum(const T* row, std::int64_t length) {
         m1 = hn::Max(m1, hn::IfThenElse(rest.mask(), rest.load(row), least));
     }
     return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3))));
-}
-
-// e^x for x ≤ 0, what softmax needs, in half the instructions of the general exp: no overflow to mind, and results
-// below the normal numbers are 0. NaN stays NaN.
-template <class T>
-HWY_INLINE Vector<T> exp_not_above_zero(Vector<T> x) {
-    const Tag<T> d;
-    if constexpr (std::is_same_v<T, double>) {
-        return math::exp(d, x);
-    } else {
-        const hn::RebindToSigned<Tag<T>> integers;
-        // x = n·ln 2 + r. Adding 1.5·2^23 leaves the nearest integer n in the low mantissa bits.
-        const auto rounder = hn::Set(d, 0x1.8p23f);
-        const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), rounder);
-        const auto n = hn::Sub(shifted, rounder);
-        // The float nearest to ln 2 is 2e-9 off; n times that is below an ulp where the result is not tiny.
-        const auto r = hn::NegMulAdd(n, hn::Set(d, 0.693147182f), x);
-        // The polynomial of least relative error for |r| ≤ ln 2 / 2 that is 1 at 0, rounded to floats: 1e-7.
-        auto p = hn::MulAdd(hn::Set(d, 0.00829028618f), r, hn::Set(d, 0.041898068f));
-        p = hn::MulAdd(p, r, hn::Set(d, 0.166676372f));
-        p = hn::MulAdd(p, r, hn::Set(d, 0.499991477f));
-        p = hn::MulAdd(p, r, hn::Set(d, 0.999999702f));
-        p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
-        const auto exponent = hn::Add(hn::BitCast(integers, shifted), hn::Set(integers, 127));
-        const auto power = hn::BitCast(d, hn::ShiftLeft<23>(exponent));
-        return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), hn::Mul(p, power));
-    }
 }
 
 }  // namespace row

@@ -83,7 +83,7 @@ HWY_INLINE T exponentials(const ChunkWork<T>& w, T& next_largest) {
     const auto shift = row::set<T>(w.largest == least ? T(0) : w.largest);  // −∞ alone leaves nothing to subtract
     const auto late_factor = row::set<T>(w.late_factor);
     const auto term = [=, x = w.x, scratch = w.scratch, from = w.late_scratch, out = w.late_out](auto at) HWY_ATTR {
-        const auto value = row::exp_not_above_zero<T>(hn::Sub(at.load(x), shift));
+        const auto value = math::quick_exp_of_nonpositive(d, hn::Sub(at.load(x), shift));
         if constexpr (keeps) at.store(value, scratch);
         if constexpr (late) at.write(hn::Mul(at.load(from), late_factor), out);
         return value;
@@ -98,7 +98,7 @@ HWY_INLINE T exponentials(const ChunkWork<T>& w, T& next_largest) {
     std::int64_t i = 0;
     for (const T* next = w.next; i + step <= std::min(length, w.next_length); i += step) {
         for (std::int64_t line = 0; line < step; line += 64 / static_cast<std::int64_t>(sizeof(T)))
-            hwy::Prefetch(next + i + chunk / 2 + line);
+            __builtin_prefetch(next + i + 4 * chunk + line, 0, 2);
         m0 = hn::Max(m0, hn::LoadU(d, next + i));
         s0 = hn::Add(s0, term(place(i)));
         m1 = hn::Max(m1, hn::LoadU(d, next + i + lanes));

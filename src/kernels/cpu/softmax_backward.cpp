@@ -52,7 +52,7 @@ void log_softmax_row(const BackwardRow<T>& r) {
     const auto total = row::set<T>(row::sum<T>(r.length, [dy = r.dy](auto at) HWY_ATTR { return at.load(dy); }));
     row::walk<T>(r.length, r.stream, r.dx, [total, y = r.y, dy = r.dy, next = r.next_y, dx = r.dx](auto at) HWY_ATTR {
         row::fetch_ahead(next, at.i);
-        const auto share = row::exp_not_above_zero<T>(at.load(y));
+        const auto share = math::quick_exp_of_nonpositive(row::Tag<T>(), at.load(y));
         at.write(hn::NegMulAdd(share, total, at.load(dy)), dx);
     });
 }
