@@ -1,4 +1,5 @@
-// Single pieces of matrix products through oneDNN: sgemm for f32, matmul primitives (made once per shape) for bf16.
+// Single pieces of matrix products through oneDNN: sgemm, and matmul primitives (made once per shape) for bf16 and for
+// f32 against a transposed matrix, where they were measured to be faster.
 #include <omp.h>
 
 #include <dnnl.hpp>
@@ -47,14 +48,15 @@ struct PrimitiveKey {
     std::int64_t rows, columns, inner, a_leading, b_leading, c_leading;
     float alpha, beta;
     bool a_transposed, b_transposed, has_bias;
-    DType c_dtype;
+    DType dtype, c_dtype;  // of a and b, and of c and the bias
 
     bool operator==(const PrimitiveKey&) const = default;
 };
 
 struct HashKey {
     std::size_t operator()(const PrimitiveKey& key) const {
-        std::size_t hash = key.a_transposed + 2 * key.b_transposed + 4 * key.has_bias + 8 * (key.c_dtype == DType::F32);
+        std::size_t hash = key.a_transposed + 2 * key.b_transposed + 4 * key.has_bias +
+                           8 * (key.c_dtype == DType::F32) + 16 * (key.dtype == DType::F32);
         for (const std::int64_t value : {key.rows, key.columns, key.inner, key.a_leading, key.b_leading, key.c_leading})
             hash = hash * 0x9e3779b97f4a7c15u + static_cast<std::size_t>(value);
         return hash;
@@ -77,11 +79,13 @@ memory::desc describe(std::int64_t rows, std::int64_t columns, std::int64_t lead
 }
 
 std::shared_ptr<const MatmulPrimitive> make_primitive(const PrimitiveKey& key) {
-    const auto bf16 = memory::data_type::bf16;
-    const auto c_type = key.c_dtype == DType::F32 ? memory::data_type::f32 : bf16;
+    const auto type_of = [](DType dtype) {
+        return dtype == DType::F32 ? memory::data_type::f32 : memory::data_type::bf16;
+    };
+    const auto c_type = type_of(key.c_dtype);
     MatmulPrimitive made;
-    made.a = describe(key.rows, key.inner, key.a_leading, key.a_transposed, bf16);
-    made.b = describe(key.inner, key.columns, key.b_leading, key.b_transposed, bf16);
+    made.a = describe(key.rows, key.inner, key.a_leading, key.a_transposed, type_of(key.dtype));
+    made.b = describe(key.inner, key.columns, key.b_leading, key.b_transposed, type_of(key.dtype));
     made.c = describe(key.rows, key.columns, key.c_leading, false, c_type);
     made.bias = describe(1, key.columns, key.columns, false, c_type);
     dnnl::primitive_attr attributes;
@@ -115,10 +119,38 @@ memory at(const memory::desc& description, const void* data) {
     return {description, engine(), const_cast<void*>(data)};
 }
 
+void run_primitive(const GemmPiece& piece, DType dtype, DType c_dtype) {
+    const GemmShape& shape = piece.shape;
+    try {
+        const auto primitive = primitive_for({shape.rows, shape.columns, shape.inner, piece.a.leading, piece.b.leading,
+                                              piece.c_leading, piece.alpha, piece.beta, piece.a.transposed,
+                                              piece.b.transposed, piece.bias != nullptr, dtype, c_dtype});
+        const Scratch scratch(static_cast<std::int64_t>(primitive->scratchpad.get_size()));
+        std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, at(primitive->a, piece.a.data)},
+                                                  {DNNL_ARG_WEIGHTS, at(primitive->b, piece.b.data)},
+                                                  {DNNL_ARG_DST, at(primitive->c, piece.c)},
+                                                  {DNNL_ARG_SCRATCHPAD, at(primitive->scratchpad, scratch.data())}};
+        if (piece.bias) arguments.emplace(DNNL_ARG_BIAS, at(primitive->bias, piece.bias));
+        dnnl::stream stream(engine());
+        primitive->run.execute(stream, arguments);
+    } catch (const dnnl::error& error) {
+        fail("gemm: oneDNN refused a ", dtype, " product of ", shape.rows, " × ", shape.inner, " × ", shape.columns,
+             ": ", error.what());
+    }
+}
+
+// A weight as linear layers store it, (out, in), against enough rows: the primitive packs it better than sgemm does.
+bool is_large_linear(const GemmPiece& piece) {
+    const GemmShape& shape = piece.shape;
+    return piece.b.transposed && !piece.a.transposed && piece.alpha == 1 && piece.beta == 0 && shape.rows >= 256 &&
+           shape.columns >= 256 && shape.inner >= 256;
+}
+
 }  // namespace
 
 void gemm_f32(const GemmPiece& piece) {
     const OneThread one_thread;
+    if (is_large_linear(piece)) return run_primitive(piece, DType::F32, DType::F32);
     if (piece.bias) start_from_bias(piece);
     const GemmShape& shape = piece.shape;
     const dnnl_status_t status = dnnl_sgemm(
@@ -131,29 +163,13 @@ void gemm_f32(const GemmPiece& piece) {
 
 void gemm_bf16(const GemmPiece& piece, DType c_dtype) {
     const OneThread one_thread;
-    const GemmShape& shape = piece.shape;
-    try {
-        const auto primitive = primitive_for({shape.rows, shape.columns, shape.inner, piece.a.leading, piece.b.leading,
-                                              piece.c_leading, piece.alpha, piece.beta, piece.a.transposed,
-                                              piece.b.transposed, piece.bias != nullptr, c_dtype});
-        const Scratch scratch(static_cast<std::int64_t>(primitive->scratchpad.get_size()));
-        std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, at(primitive->a, piece.a.data)},
-                                                  {DNNL_ARG_WEIGHTS, at(primitive->b, piece.b.data)},
-                                                  {DNNL_ARG_DST, at(primitive->c, piece.c)},
-                                                  {DNNL_ARG_SCRATCHPAD, at(primitive->scratchpad, scratch.data())}};
-        if (piece.bias) arguments.emplace(DNNL_ARG_BIAS, at(primitive->bias, piece.bias));
-        dnnl::stream stream(engine());
-        primitive->run.execute(stream, arguments);
-    } catch (const dnnl::error& error) {
-        fail("gemm: oneDNN refused a bf16 product of ", shape.rows, " × ", shape.inner, " × ", shape.columns, ": ",
-             error.what());
-    }
+    run_primitive(piece, DType::BF16, c_dtype);
 }
 
 bool has_gemm_bf16() {
     static const bool has = [] {
         try {
-            primitive_for({16, 16, 16, 16, 16, 16, 1, 0, false, false, false, DType::BF16});
+            primitive_for({16, 16, 16, 16, 16, 16, 1, 0, false, false, false, DType::BF16, DType::BF16});
             return true;
         } catch (const dnnl::error&) {
             return false;
