@@ -117,7 +117,7 @@ Cut cut_for(const GemmShape& shape) {
         // The first cut gives a second core something to do, along the rows where the sum is long and a piece would
         // rearrange more of a than it keeps of b; later cuts must leave pieces that reuse what they load.
         const bool is_first = pieces == 1;
-        const bool rows_first = is_first && cut.rows >= 512 && shape.inner > 2 * shape.columns;
+        const bool rows_first = is_first && cut.rows >= 512 && shape.inner > 3 * shape.columns;
         const std::int64_t least_columns = is_first ? 32 : 1024, least_rows = is_first ? 32 : 1024;
         if (!rows_first && halved(cut.columns) >= least_columns && halved(cut.columns) < cut.columns)
             cut.columns = halved(cut.columns);
