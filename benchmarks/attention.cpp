@@ -105,19 +105,11 @@ void measure_memory() {
     }
 }
 
-// With a window the price of a token must not grow with the length.
-void measure_window() {
-    constexpr std::int64_t lengths[] = {2048, 8192, 32768};
-    std::vector<Inputs> inputs;
-    std::vector<Side> sides;
-    for (const std::int64_t length : lengths)
-        inputs.emplace_back(Sizes{.length = length, .heads = 12, .head_width = 64});
-    for (const Inputs& each : inputs) sides.push_back({"", [&] { each.run(AttentionMask::sliding(256)); }});
-    progress("attention window 256");
-    const std::vector<double> seconds = race(sides, {.seconds = 4, .least_rounds = 7});
+void report_growth(const std::string& pass, const std::vector<std::int64_t>& lengths,
+                   const std::vector<double>& seconds) {
     const auto a_token = [&](std::size_t i) { return seconds[i] / static_cast<double>(lengths[i]) * 1e6; };
     for (std::size_t i = 1; i < seconds.size(); ++i)
-        report({.name = fmt::format("attention window 256 T={}, a token", lengths[i]),
+        report({.name = fmt::format("attention window 256 {} T={}, a token", pass, lengths[i]),
                 .ours = a_token(i),
                 .unit = "µs",
                 .against = "T=2048",
@@ -125,6 +117,33 @@ void measure_window() {
                 .ratio = a_token(i) / a_token(0),
                 .sense = Goal::at_most,
                 .goal = 1.15});
+}
+
+// With a window the price of a token must not grow with the length.
+void measure_window() {
+    const std::vector<std::int64_t> lengths = {2048, 8192, 32768};
+    constexpr RaceOptions options{.seconds = 4, .least_rounds = 7};
+    std::vector<Inputs> inputs;
+    std::vector<Side> forward, backward_only;
+    for (const std::int64_t length : lengths)
+        inputs.emplace_back(Sizes{.length = length, .heads = 12, .head_width = 64});
+    for (const Inputs& each : inputs) forward.push_back({"", [&] { each.run(AttentionMask::sliding(256)); }});
+    progress("attention window 256 forward");
+    report_growth("forward", lengths, race(forward, options));
+
+    std::vector<Tensor> outputs(inputs.size()), gradients(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        inputs[i].require_gradients();
+        backward_only.push_back({.name = "",
+                                 .work = [&, i] { backward({outputs[i]}, {gradients[i]}); },
+                                 .prepare =
+                                     [&, i] {
+                                         outputs[i] = inputs[i].run(AttentionMask::sliding(256));
+                                         if (!gradients[i].defined()) gradients[i] = random_tensor(outputs[i].shape());
+                                     }});
+    }
+    progress("attention window 256 backward");
+    report_growth("backward", lengths, race(backward_only, options));
 }
 
 void run() {
