@@ -21,7 +21,7 @@ namespace tessera::formats {
 struct JsonLimits {
     std::size_t bytes = std::size_t{64} << 20;
     int depth = 64;
-    std::size_t values = 10'000'000;  // a value takes many times the bytes of its text
+    std::size_t values = 5'000'000;  // a value takes up to fifty times the bytes of its text
 };
 
 class Json {
@@ -73,6 +73,7 @@ class Json {
 
     bool operator==(const Json& other) const;
     std::string brief() const;  // for errors: the value itself if it is short, else what it is
+    friend void append_text(std::string& text, const Json& value) { text += value.brief(); }
 
    private:
     friend class JsonBuilder;
@@ -92,7 +93,5 @@ struct Json::Member {
 
     bool operator==(const Member&) const = default;
 };
-
-inline void append_text(std::string& text, const Json& value) { text += value.brief(); }
 
 }  // namespace tessera::formats
