@@ -132,12 +132,21 @@ TEST(Json, TheWrongKindIsAnErrorThatShowsTheValue) {
     expect_error([] { parse("\"abc\"").as_integer(); }, {"expected an integer", "\"abc\""});
     expect_error([] { parse("1.5").as_integer(); }, {"expected an integer", "1.5"});
     expect_error([] { parse("[1]").as_string(); }, {"expected a string", "an array of 1"});
-    expect_error([] { parse("null").find("a"); }, {"expected an object", "null"});
+    const Json null;
+    expect_error([&] { null.find("a"); }, {"expected an object", "null"});
     expect_error([] { parse("{}").items(); }, {"expected an array", "an object"});
     expect_error([] { parse("{}").as_number(); }, {"expected a number"});
     expect_error([] { parse("0").as_boolean(); }, {"expected true or false", "0"});
     expect_error([] { Json(std::numeric_limits<std::uint64_t>::max()); }, {"18446744073709551615"});
     EXPECT_LT(Json(std::string(100'000, 'x')).brief().size(), 60u);
+}
+
+TEST(Json, ATemporaryCanBeLoopedOver) {
+    std::string long_enough(100, 'x'), seen;
+    for (const auto& [key, value] : parse(text_of("{\"", long_enough, "\": 1}")).members()) seen += key;
+    for (const Json& item : parse(text_of("[\"", long_enough, "\"]")).items()) seen += item.as_string();
+    for (const char letter : parse(text_of("\"", long_enough, "\"")).as_string()) seen += letter;
+    EXPECT_EQ(seen, std::string(300, 'x'));
 }
 
 TEST(Json, ReadsAndWritesFiles) {
