@@ -27,6 +27,8 @@ constexpr Architecture architectures[] = {
 
 }  // namespace
 
+Config config_named(const std::string& name) { return formats::read_config(name); }
+
 std::span<const Architecture> catalog() { return architectures; }
 
 const Architecture& architecture_of(const Config& config) {
@@ -42,6 +44,14 @@ const Architecture& architecture_of(const Config& config) {
 }
 
 std::unique_ptr<Model> build(const Config& config) { return architecture_of(config).build(config); }
+
+std::unique_ptr<Model> initialised(const Config& config, std::uint64_t seed, DType dtype,
+                                   const std::function<void(const Tensor& parameter)>& on_parameter) {
+    std::unique_ptr<Model> model = build(config);
+    for (const auto& [name, tensor] : nn::parameters(*model)) *tensor = Tensor::deferred(tensor->shape(), dtype);
+    nn::initialise(*model, {.seed = seed}, config.number("initializer_range", 0.02), on_parameter);
+    return model;
+}
 
 std::unique_ptr<Model> load(const formats::Checkpoint& checkpoint) {
     std::unique_ptr<Model> model = build(checkpoint.config);

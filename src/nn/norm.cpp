@@ -23,4 +23,9 @@ Tensor RmsNorm::forward(const Tensor& x) const {
 
 void RmsNorm::visit(const Visitor& visitor) { visitor("weight", weight); }
 
+void RmsNorm::initialise_own() {
+    if (meaning == NormWeight::one_plus && weight.is_deferred())
+        weight = Tensor::zeros(weight.shape(), weight.dtype(), weight.device());
+}
+
 }  // namespace tessera::nn
