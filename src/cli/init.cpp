@@ -13,7 +13,7 @@ int init_command(const std::vector<std::string>& arguments) {
     std::string source, folder, dtype_name = "f32", max_shard = "5GB";
     std::int64_t seed = 0;
     Arguments parser("init", "Writes a checkpoint of random weights, of any architecture.",
-                     "tessera init configs/gpt2.json /tmp/gpt2 --seed 1 --dtype bf16");
+                     "tessera init config.json OUT --seed 1 --dtype bf16");
     parser.positional("CONFIG", source, "a config.json, a folder with one, or a preset's name");
     parser.positional("OUT", folder, "the folder to write");
     parser.option("--seed", seed, "the same seed gives the same weights");

@@ -55,13 +55,20 @@ std::string in_bytes(double bytes) {
     return three_digits(bytes / 1000, " TB");
 }
 
-std::string in_powers(double number) {
-    for (const char* unit : {"", " k", " M", " B"}) {
-        if (number < 1000) return three_digits(number, unit);
+namespace {
+
+std::string in_thousands(double number, std::initializer_list<const char*> units) {
+    for (const char* unit : units) {
+        if (number < 999.5) return three_digits(number, unit);
         number /= 1000;
     }
-    return three_digits(number, " T");
+    return three_digits(number * 1000, *(units.end() - 1));
 }
+
+}  // namespace
+
+std::string in_powers(double number) { return in_thousands(number, {"", " k", " M", " B", " T"}); }
+std::string in_metric(double number) { return in_thousands(number, {" ", " k", " M", " G", " T"}); }
 
 Progress::Progress(std::string label, double total, std::string unit)
     : label_(std::move(label)),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/families.h"
+#include "models/presets.h"
 
 namespace tessera::models {
 namespace {
@@ -27,7 +28,15 @@ constexpr Architecture architectures[] = {
 
 }  // namespace
 
-Config config_named(const std::string& name) { return formats::read_config(name); }
+Config config_named(const std::string& name) {
+    const auto known = presets();
+    const auto found =
+        std::find_if(known.begin(), known.end(), [&](const Preset& preset) { return name == preset.name; });
+    if (found != known.end()) return {formats::Json::parse(found->text, name), name};
+    check(std::filesystem::exists(name), name,
+          ": neither a folder, a config.json nor a preset; `tessera inspect --list` shows the presets");
+    return formats::read_config(name);
+}
 
 std::span<const Architecture> catalog() { return architectures; }
 
