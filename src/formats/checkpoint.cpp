@@ -1,0 +1,113 @@
+#include "formats/checkpoint.h"
+
+#include <algorithm>
+#include <set>
+
+#include "formats/checkpoint_files.h"
+
+namespace tessera::formats {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Two paths are one place only after links are followed: `../../blobs/x` may well be inside.
+bool is_inside(const fs::path& file, const fs::path& folder) {
+    const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+    return end == folder.end();
+}
+
+// The Hub's cache keeps contents in models--X/blobs and shows them as links under models--X/snapshots/REVISION.
+bool is_hub_blob(const fs::path& file, const fs::path& folder) {
+    for (fs::path place = folder; place.has_relative_path(); place = place.parent_path())
+        if (place.parent_path().filename() == "snapshots")
+            return file.parent_path() == place.parent_path().parent_path() / "blobs";
+    return false;
+}
+
+bool is_plain_name(const std::string& name) {
+    return !name.empty() && name != "." && name != ".." &&
+           name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
+}
+
+// The file of this name in the folder; empty when there is none. A link may not lead out of the folder, or a downloaded
+// checkpoint could show any file of this machine.
+fs::path find_file(const fs::path& folder, const std::string& name) {
+    const fs::path path = folder / name;
+    std::error_code error;
+    const fs::path target = fs::canonical(path, error);
+    if (error) {
+        check(!fs::is_symlink(fs::symlink_status(path, error)), path.string(), ": a link that leads nowhere");
+        return {};
+    }
+    const fs::path home = fs::canonical(folder);
+    check(is_inside(target, home) || is_hub_blob(target, home), path.string(), ": a link out of the folder, to ",
+          target.string(), "; only links within it, or to the blobs of its Hub cache, are followed");
+    return path;
+}
+
+Config read_config_file(const fs::path& path) { return {Json::read(path), path.string()}; }
+
+// Tensor names by shard.
+std::map<std::string, std::set<std::string>> read_index(const fs::path& path) {
+    const Config index = read_config_file(path);
+    std::map<std::string, std::set<std::string>> shards;
+    for (const auto& [name, file] : index.section("weight_map").json().members()) {
+        const std::string field = text_of("weight_map: ", Json(name));
+        if (!file.is_string()) index.reject(field, text_of("expected a file name, found ", file));
+        if (!is_plain_name(file.as_string()))
+            index.reject(field, text_of("shard ", file, " is no plain file name in this folder"));
+        shards[file.as_string()].insert(name);
+    }
+    if (shards.empty()) index.reject("weight_map", "names no tensor");
+    return shards;
+}
+
+TensorMap read_shards(const fs::path& folder, const fs::path& index) {
+    TensorMap tensors;
+    for (const auto& [file, names] : read_index(index)) {
+        const fs::path path = find_file(folder, file);
+        check(!path.empty(), index.string(), ": weight_map: shard ", Json(file), " is not in the folder");
+        Safetensors shard = read_safetensors(path);
+        for (const std::string& name : names)
+            check(shard.tensors.contains(name), index.string(), ": weight_map: ", Json(name), " is not in shard ",
+                  file);
+        for (const auto& [name, tensor] : shard.tensors)
+            check(names.contains(name), path.string(), ": tensor ", Json(name), ": ", index.filename().string(),
+                  " does not place it in this shard");
+        tensors.merge(shard.tensors);
+    }
+    return tensors;
+}
+
+TensorMap read_weights(const fs::path& folder) {
+    if (const fs::path single = find_file(folder, single_name); !single.empty())
+        return read_safetensors(single).tensors;
+    if (const fs::path index = find_file(folder, index_name); !index.empty()) return read_shards(folder, index);
+    const bool pickled =
+        fs::exists(folder / "pytorch_model.bin") || fs::exists(folder / "pytorch_model.bin.index.json");
+    fail(folder.string(), ": no weights: neither ", single_name, " nor ", index_name, " is there",
+         pickled ? "; pytorch_model.bin must be converted to safetensors first" : "");
+}
+
+}  // namespace
+
+Config read_config(const fs::path& path) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) return read_config_file(path);
+    const fs::path file = find_file(path, config_name);
+    check(!file.empty(), path.string(), ": no ", config_name, " in this folder");
+    return read_config_file(file);
+}
+
+Checkpoint open_checkpoint(const fs::path& folder) {
+    std::error_code error;
+    check(fs::exists(folder, error), folder.string(), ": no such folder");
+    check(fs::is_directory(folder, error), folder.string(), ": not a folder");
+    Checkpoint out{.folder = folder, .config = read_config(folder), .generation_config = {}, .tensors = {}};
+    if (const fs::path file = find_file(folder, generation_config_name); !file.empty())
+        out.generation_config = read_config_file(file);
+    out.tensors = read_weights(folder);
+    return out;
+}
+
+}  // namespace tessera::formats

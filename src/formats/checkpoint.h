@@ -1,0 +1,38 @@
+// A checkpoint folder as the Hugging Face Hub lays it out: config.json, perhaps generation_config.json, and the weights
+// in model.safetensors or in shards that model.safetensors.index.json lists.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "formats/config.h"
+#include "formats/safetensors.h"
+
+namespace tessera::formats {
+
+struct Checkpoint {
+    std::filesystem::path folder;
+    Config config;
+    Config generation_config;  // empty when the folder has none
+    TensorMap tensors;         // over mapped files: opening reads headers only
+};
+
+Checkpoint open_checkpoint(const std::filesystem::path& folder);
+Config read_config(const std::filesystem::path& folder_or_json_file);
+
+struct WriteOptions {
+    std::int64_t max_shard_bytes = 5'000'000'000;
+    Metadata metadata = {{"format", "pt"}};  // without it some readers refuse the file
+};
+
+// Writes into a new folder, or over an earlier checkpoint. All files are complete before the first takes its name, and
+// what is left of an earlier checkpoint (its other shards, its index) goes last. The tensors may lie over the very
+// files that are replaced.
+void write_checkpoint(const std::filesystem::path& folder, const Json& config, const NamedTensors& tensors,
+                      const WriteOptions& options = {});
+inline void write_checkpoint(const std::filesystem::path& folder, const Config& config, const NamedTensors& tensors,
+                             const WriteOptions& options = {}) {
+    write_checkpoint(folder, config.json(), tensors, options);
+}
+
+}  // namespace tessera::formats

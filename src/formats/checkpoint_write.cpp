@@ -1,0 +1,114 @@
+#include <cstdio>
+#include <regex>
+#include <set>
+
+#include "formats/atomic_file.h"
+#include "formats/checkpoint.h"
+#include "formats/checkpoint_files.h"
+
+namespace tessera::formats {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string shard_name(std::size_t index, std::size_t count) {
+    char name[64];
+    std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", index + 1, count);
+    return name;
+}
+
+std::int64_t bytes_in(const Tensor& tensor) { return bytes_of(tensor.dtype(), tensor.elements()); }
+
+// In the order given; a tensor larger than a whole shard gets one of its own.
+std::vector<NamedTensors> cut(const NamedTensors& tensors, std::int64_t max_bytes) {
+    std::vector<NamedTensors> shards(1);
+    std::int64_t filled = 0;
+    for (const auto& named : tensors) {
+        const std::int64_t bytes = bytes_in(named.second);
+        if (!shards.back().empty() && bytes > max_bytes - filled) {
+            shards.emplace_back();
+            filled = 0;
+        }
+        shards.back().push_back(named);
+        filled += bytes;
+    }
+    return shards;
+}
+
+Json index_of(const std::vector<NamedTensors>& shards) {
+    std::map<std::string, std::string> shard_of;
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        for (const auto& [name, tensor] : shards[i]) {
+            check(shard_of.emplace(name, shard_name(i, shards.size())).second, "tensor ", Json(name), ": given twice");
+            total += bytes_in(tensor);
+        }
+    Json weight_map = Json::object();
+    for (const auto& [name, shard] : shard_of) weight_map.set(name, shard);
+    return Json::object()
+        .set("metadata", Json::object().set("total_size", total))
+        .set("weight_map", std::move(weight_map));
+}
+
+// Files under their temporary names, and the names they will have.
+class Batch {
+   public:
+    explicit Batch(fs::path folder) : folder_(std::move(folder)) {}
+
+    void add(const std::string& name, const NamedTensors& tensors, const Metadata& metadata) {
+        files_.push_back(stage_safetensors(folder_ / name, tensors, metadata));
+        names_.insert(name);
+    }
+
+    void add(const std::string& name, const Json& json) {
+        files_.emplace_back(folder_ / name).write(text_of(json.dump(), "\n"));
+        files_.back().finish();
+        names_.insert(name);
+    }
+
+    void commit() {
+        for (AtomicFile& file : files_) file.commit();
+    }
+
+    void remove_stale_weights() const {
+        static const std::regex weights(R"(model(-\d{5}-of-\d{5})?\.safetensors|model\.safetensors\.index\.json)");
+        std::vector<fs::path> stale;
+        for (const auto& entry : fs::directory_iterator(folder_)) {
+            const std::string name = entry.path().filename();
+            if (std::regex_match(name, weights) && !names_.contains(name)) stale.push_back(entry.path());
+        }
+        for (const fs::path& path : stale) fs::remove(path);
+    }
+
+   private:
+    fs::path folder_;
+    std::vector<AtomicFile> files_;
+    std::set<std::string> names_;
+};
+
+}  // namespace
+
+void write_checkpoint(const fs::path& folder, const Json& config, const NamedTensors& tensors,
+                      const WriteOptions& options) {
+    check(config.is_object(), folder.string(), ": ", config_name, ": expected an object, found ", config);
+    check(options.max_shard_bytes > 0, folder.string(), ": shards of at most ", options.max_shard_bytes, " bytes");
+    std::error_code error;
+    fs::create_directories(folder, error);
+    check(!error, folder.string(), ": cannot create the folder: ", error.message());
+
+    const std::vector<NamedTensors> shards = cut(tensors, options.max_shard_bytes);
+    Batch batch(folder);
+    if (shards.size() == 1) {
+        batch.add(single_name, tensors, options.metadata);
+    } else {
+        const Json index = index_of(shards);
+        for (std::size_t i = 0; i < shards.size(); ++i)
+            batch.add(shard_name(i, shards.size()), shards[i], options.metadata);
+        batch.add(index_name, index);
+    }
+    batch.add(config_name, config);
+    batch.commit();
+    batch.remove_stale_weights();
+}
+
+}  // namespace tessera::formats

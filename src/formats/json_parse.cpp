@@ -1,0 +1,132 @@
+// Reading JSON text: nlohmann's SAX parser checks the grammar and the UTF-8, and a builder puts the value together and
+// keeps the limits while it does.
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "formats/json.h"
+
+namespace tessera::formats {
+
+class JsonBuilder {
+   public:
+    JsonBuilder(std::string_view text, const std::string& source, const JsonLimits& limits)
+        : text_(text), source_(source), limits_(limits) {}
+
+    Json take() { return std::move(root_); }
+
+    // What the parser calls.
+    bool null() { return add(Json()); }
+    bool boolean(bool value) { return add(value); }
+    bool number_integer(std::int64_t value) { return add(value); }
+    bool number_unsigned(std::uint64_t value) {
+        return std::in_range<std::int64_t>(value) ? add(value) : add(static_cast<double>(value));
+    }
+    bool number_float(double value, const std::string&) { return add(value); }
+    bool string(std::string& value) { return add(std::move(value)); }
+    bool binary(nlohmann::json::binary_t&) { return false; }
+    bool start_array(std::size_t) { return open(Json::array()); }
+    bool end_array() { return close(); }
+    bool start_object(std::size_t) { return open(Json::object()); }
+    bool key(std::string& key) {
+        key_ = std::move(key);
+        return true;
+    }
+    bool end_object() {
+        sort_keys(std::get<Json::Members>(open_.back()->value_));
+        return close();
+    }
+    bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
+        const std::size_t byte = std::min(position > 0 ? position - 1 : 0, text_.size());
+        const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
+        fail(source_, ": line ", line, ", byte ", byte, ": ", reason(byte, error.what()));
+    }
+
+   private:
+    Json& place(Json value) {
+        check(++values_ <= limits_.values, source_, ": more than ", limits_.values, " values");
+        if (open_.empty()) return root_ = std::move(value);
+        Json::Kind kind = open_.back()->kind();
+        if (kind == Json::Kind::Array)
+            return std::get<std::vector<Json>>(open_.back()->value_).emplace_back(std::move(value));
+        auto& members = std::get<Json::Members>(open_.back()->value_);
+        members.by_key.push_back(static_cast<std::uint32_t>(members.list.size()));
+        return members.list.emplace_back(Json::Member{std::move(key_), std::move(value)}).value;
+    }
+
+    bool add(Json value) {
+        place(std::move(value));
+        return true;
+    }
+
+    // A value stays where it is while it is open: only the innermost one grows.
+    bool open(Json value) {
+        check(open_.size() < static_cast<std::size_t>(limits_.depth), source_, ": nested deeper than ", limits_.depth);
+        open_.push_back(&place(std::move(value)));
+        return true;
+    }
+
+    bool close() {
+        open_.pop_back();
+        return true;
+    }
+
+    void sort_keys(Json::Members& members) const {
+        const auto& list = members.list;
+        std::sort(members.by_key.begin(), members.by_key.end(),
+                  [&](std::uint32_t a, std::uint32_t b) { return list[a].key < list[b].key; });
+        const auto twice =
+            std::adjacent_find(members.by_key.begin(), members.by_key.end(),
+                               [&](std::uint32_t a, std::uint32_t b) { return list[a].key == list[b].key; });
+        check(twice == members.by_key.end(), source_, ": key ",
+              twice == members.by_key.end() ? Json() : Json(list[*twice].key), " is given twice in one object");
+    }
+
+    // The parser's text without its own prefix and without the bytes it read, which may be long or no text at all.
+    std::string reason(std::size_t byte, std::string what) const {
+        const std::string_view rest = text_.substr(byte);
+        for (const std::string_view word : {"NaN", "Infinity"})
+            if (rest.starts_with(word)) return text_of(word, " is no JSON number");
+        if (text_.substr(byte, 1) == "I" && byte > 0) return "-Infinity is no JSON number";
+        what = what.substr(0, what.find("; last read"));
+        const std::size_t prefix = what.find(": ");
+        return prefix == std::string::npos ? what : what.substr(prefix + 2);
+    }
+
+    std::string_view text_;
+    const std::string& source_;
+    const JsonLimits& limits_;
+    Json root_;
+    std::vector<Json*> open_;  // from the outermost to the innermost
+    std::string key_;
+    std::size_t values_ = 0;
+};
+
+Json Json::parse(std::string_view text, const std::string& source, const JsonLimits& limits) {
+    check(text.size() <= limits.bytes, source, ": ", text.size(), " bytes are more than the limit of ", limits.bytes);
+    // The parser would take a zero byte for the end of the text.
+    const std::size_t zero = text.find('\0');
+    check(zero == std::string_view::npos, source, ": byte ", zero, ": a zero byte");
+    JsonBuilder builder(text, source, limits);
+    nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
+    return builder.take();
+}
+
+Json Json::read(const std::filesystem::path& path, const JsonLimits& limits) {
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    check(std::filesystem::exists(status), path.string(), ": no such file");
+    check(std::filesystem::is_regular_file(status), path.string(), ": not a regular file");
+    std::ifstream file(path, std::ios::binary);
+    check(file.good(), path.string(), ": cannot open: ", std::strerror(errno));
+    const auto bytes = std::filesystem::file_size(path, error);
+    check(!error, path.string(), ": ", error.message());
+    check(bytes <= limits.bytes, path.string(), ": ", bytes, " bytes are more than the limit of ", limits.bytes);
+    std::string text(bytes, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(bytes));
+    check(static_cast<std::uintmax_t>(file.gcount()) == bytes, path.string(), ": cannot read all of its ", bytes,
+          " bytes");
+    return parse(text, path.string(), limits);
+}
+
+}  // namespace tessera::formats

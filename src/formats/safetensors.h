@@ -1,0 +1,42 @@
+// The safetensors format: an 8-byte little-endian length, a JSON header that gives dtype, shape and byte range per
+// name, then the data, row-major, without gaps (https://github.com/huggingface/safetensors, "Format").
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace tessera::formats {
+
+class AtomicFile;
+
+using TensorMap = std::map<std::string, Tensor>;
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+using Metadata = std::map<std::string, std::string>;
+
+struct Safetensors {
+    TensorMap tensors;
+    Metadata metadata;
+};
+
+// Maps the file: tensors lie over it, and no page of theirs is read before they are used. Only data that stand at an
+// address unfit for their dtype are copied, and booleans looked through, since a byte other than 0 and 1 is none.
+Safetensors read_safetensors(const std::filesystem::path& path);
+// The same over bytes that `owner` keeps; errors name `source`.
+Safetensors parse_safetensors(std::span<std::byte> file, const std::shared_ptr<const void>& owner,
+                              const std::string& source);
+
+// Whole or not at all. The same tensors give the same bytes in whatever order they come: wide dtypes stand first, so
+// that everything is aligned, then names in order. Tensors on a device come to the host one at a time.
+void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata = {});
+// Written and safe on the disk, but not yet under its name: several files can so be renamed together.
+AtomicFile stage_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata);
+
+}  // namespace tessera::formats

@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <cstring>
+
+#include "formats/atomic_file.h"
+#include "formats/json.h"
+#include "formats/safetensors.h"
+#include "formats/safetensors_header.h"
+
+namespace tessera::formats {
+namespace {
+
+constexpr std::size_t data_alignment = 64;  // where the data begin in the file: a cache line, and the widest vector
+
+using Named = std::pair<std::string, Tensor>;
+
+std::string_view tag_of(DType dtype, const std::string& who) {
+    const auto* found = std::find_if(safetensors_dtypes.begin(), safetensors_dtypes.end(),
+                                     [&](const auto& known) { return known.dtype == dtype; });
+    check(found != safetensors_dtypes.end(), who, ": safetensors has no dtype for ", dtype);
+    return found->tag;
+}
+
+int element_bytes(const Tensor& tensor) { return info(tensor.dtype()).block_bytes; }
+
+std::vector<const Named*> in_file_order(const std::string& path, const NamedTensors& tensors) {
+    std::vector<const Named*> order;
+    for (const Named& named : tensors) {
+        const std::string who = text_of(path, ": tensor ", Json(named.first));
+        check(named.first != metadata_key, who, ": this name is taken by the format itself");
+        check(named.second.defined() && !named.second.is_deferred(), who, ": has no values");
+        tag_of(named.second.dtype(), who);
+        order.push_back(&named);
+    }
+    std::sort(order.begin(), order.end(), [](const Named* a, const Named* b) {
+        const int bytes_a = element_bytes(a->second), bytes_b = element_bytes(b->second);
+        return bytes_a != bytes_b ? bytes_a > bytes_b : a->first < b->first;
+    });
+    return order;
+}
+
+std::string header_of(const std::string& path, const std::vector<const Named*>& order, const Metadata& metadata) {
+    Json header = Json::object();
+    if (!metadata.empty()) {
+        Json texts = Json::object();
+        for (const auto& [key, value] : metadata) texts.set(key, value);
+        header.set(metadata_key, std::move(texts));
+    }
+    std::int64_t begin = 0;
+    for (const auto* named : order) {
+        const auto& [name, tensor] = *named;
+        check(header.find(name) == nullptr, path, ": tensor ", Json(name), ": given twice");
+        Json shape = Json::array();
+        for (const std::int64_t dim : tensor.shape()) shape.push_back(dim);
+        const std::int64_t end = begin + bytes_of(tensor.dtype(), tensor.elements());
+        header.set(name, Json::object()
+                             .set("dtype", tag_of(tensor.dtype(), name))
+                             .set("shape", std::move(shape))
+                             .set("data_offsets", Json::array().push_back(begin).push_back(end)));
+        begin = end;
+    }
+    std::string text = header.dump(0);
+    while ((sizeof(std::uint64_t) + text.size()) % data_alignment != 0) text += ' ';
+    check(text.size() <= max_safetensors_header, path, ": header of ", text.size(), " bytes is more than the limit of ",
+          max_safetensors_header);
+    return text;
+}
+
+}  // namespace
+
+AtomicFile stage_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata) {
+    const std::vector<const Named*> order = in_file_order(path.string(), tensors);
+    const std::string header = header_of(path.string(), order, metadata);
+    const std::uint64_t header_bytes = header.size();
+    AtomicFile file(path);
+    file.write(std::as_bytes(std::span(&header_bytes, 1)));
+    file.write(header);
+    for (const Named* named : order) {
+        const Tensor host = named->second.detach().to(cpu).contiguous_copy_if_needed();
+        const auto bytes = static_cast<std::size_t>(bytes_of(host.dtype(), host.elements()));
+        file.write({static_cast<const std::byte*>(host.view().data), bytes});
+    }
+    file.finish();
+    return file;
+}
+
+void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata) {
+    stage_safetensors(path, tensors, metadata).commit();
+}
+
+}  // namespace tessera::formats
