@@ -126,19 +126,34 @@ double Json::as_number() const {
     return std::get<double>(value_);
 }
 
-const std::string& Json::as_string() const {
+const std::string& Json::as_string() const& {
     expect(*this, Kind::String);
     return std::get<std::string>(value_);
 }
 
-const std::vector<Json>& Json::items() const {
+const std::vector<Json>& Json::items() const& {
     expect(*this, Kind::Array);
     return std::get<std::vector<Json>>(value_);
 }
 
-const std::vector<Json::Member>& Json::members() const {
+const std::vector<Json::Member>& Json::members() const& {
     expect(*this, Kind::Object);
     return std::get<Members>(value_).list;
+}
+
+std::string Json::as_string() && {
+    expect(*this, Kind::String);
+    return std::get<std::string>(std::move(value_));
+}
+
+std::vector<Json> Json::items() && {
+    expect(*this, Kind::Array);
+    return std::get<std::vector<Json>>(std::move(value_));
+}
+
+std::vector<Json::Member> Json::members() && {
+    expect(*this, Kind::Object);
+    return std::get<Members>(std::move(value_)).list;
 }
 
 std::size_t Json::Members::position(std::string_view key) const {
@@ -147,7 +162,7 @@ std::size_t Json::Members::position(std::string_view key) const {
     return static_cast<std::size_t>(found - by_key.begin());
 }
 
-const Json* Json::find(std::string_view key) const {
+const Json* Json::find(std::string_view key) const& {
     expect(*this, Kind::Object);
     const auto& [list, by_key] = std::get<Members>(value_);
     const std::size_t position = std::get<Members>(value_).position(key);

@@ -1,0 +1,30 @@
+// Every architecture this program knows, by the model_type of config.json.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "formats/checkpoint.h"
+#include "models/model.h"
+
+namespace tessera::models {
+
+struct Architecture {
+    const char* model_type;
+    const char* paper;
+    std::unique_ptr<Model> (*build)(const Config& config);
+};
+
+std::span<const Architecture> catalog();
+const Architecture& architecture_of(const Config& config);  // throws naming the model_type and those that are known
+
+// A model without memory: its shapes only.
+std::unique_ptr<Model> build(const Config& config);
+// A model over the checkpoint's tensors; they stay where they are mapped unless the family's layout differs from ours.
+std::unique_ptr<Model> load(const formats::Checkpoint& checkpoint);
+std::unique_ptr<Model> load(const std::filesystem::path& folder);
+// Config and weights under the checkpoint's names, as the reference would have written them.
+void save(Model& model, const std::filesystem::path& folder, const formats::WriteOptions& options = {});
+
+}  // namespace tessera::models

@@ -1,0 +1,160 @@
+#include "models/decoder.h"
+
+#include "ops/binary.h"
+#include "ops/cast.h"
+#include "ops/cross_entropy.h"
+#include "ops/unary.h"
+#include "ops/views.h"
+#include "tensor/tape.h"
+
+namespace tessera::models {
+namespace {
+
+// The stream between blocks is at least f32, whatever the weights are stored in.
+Tensor as_stream(const Tensor& embedded) {
+    const bool is_narrow = embedded.dtype() == DType::BF16 || embedded.dtype() == DType::F16;
+    return is_narrow ? ops::cast(embedded, DType::F32) : embedded;
+}
+
+void check_ids(const Tensor& ids, std::int64_t learned_positions, std::int64_t seen) {
+    check(ids.rank() == 2 && ids.size(1) > 0, "input_ids: expected (B, T), found ", ids.shape());
+    check(learned_positions == 0 || seen + ids.size(1) <= learned_positions, "input_ids: ", seen + ids.size(1),
+          " tokens, but the model has positions for ", learned_positions);
+}
+
+Tensor last_position(const Tensor& hidden) { return ops::select(hidden, 1, hidden.size(1) - 1); }
+
+class DecoderDecoding : public Decoding {
+   public:
+    DecoderDecoding(const Decoder& decoder, std::int64_t capacity)
+        : decoder_(decoder), cache_(decoder.make_cache(capacity)) {}
+
+    Tensor read(const Batch& prompt) override {
+        padding_ = padding_of(prompt.attention_mask);
+        check(!padding_.lengths.defined(), "prompts of different lengths are padded on the left, not on the right");
+        return advance(prompt.input_ids, padding_.positions);
+    }
+
+    Tensor step(const Tensor& ids) override {
+        Tensor positions;
+        if (padding_.starts.defined()) {
+            const Tensor next = ops::slice(Tensor::arange(seen() + ids.size(1)), 0, seen(), seen() + ids.size(1));
+            const std::int64_t rows = ids.size(0);
+            positions = ops::sub(ops::expand(next.to(ids.device()), {rows, ids.size(1)}),
+                                 ops::expand(ops::reshape(padding_.starts, {rows, 1}), {rows, ids.size(1)}));
+        }
+        return advance(ids, positions);
+    }
+
+    std::int64_t cache_bytes() const override { return nn::cache_bytes(cache_); }
+
+   private:
+    std::int64_t seen() const { return cache_.front()->length(); }
+
+    Tensor advance(const Tensor& ids, const Tensor& positions) {
+        const NoGrad no_grad;
+        nn::Context context{.positions = positions, .mask = ops::AttentionMask::causal()};
+        if (!context.positions.defined())
+            context.positions = ops::slice(Tensor::arange(seen() + ids.size(1)), 0, seen(), seen() + ids.size(1));
+        context.positions = context.positions.to(ids.device());
+        padding_.apply(context.mask);
+        const Tensor hidden = decoder_.run(decoder_.embed(ids, context, context.positions), context, &cache_);
+        return decoder_.scores(last_position(hidden));
+    }
+
+    const Decoder& decoder_;
+    nn::StackCache cache_;
+    Padding padding_;
+};
+
+}  // namespace
+
+std::unique_ptr<Decoding> Model::decode(std::int64_t) const {
+    fail(config.source(), ": model_type '", config.text("model_type", "?"), "' does not generate text");
+}
+
+Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
+    : tokens_(parts.vocabulary, parts.width),
+      stack_(std::move(parts.blocks), std::move(parts.final_norm)),
+      embedding_scale_(parts.embedding_scale),
+      dropout_(parts.dropout),
+      logit_soft_cap_(parts.logit_soft_cap),
+      tied_(parts.tied) {
+    if (parts.learned_positions > 0) positions_ = nn::Embedding(parts.learned_positions, parts.width);
+    if (!tied_) head_ = nn::Linear(parts.width, parts.vocabulary, false);
+    config = settings;
+    weights = std::move(table);
+}
+
+Tensor Decoder::embed(const Tensor& ids, const nn::Context& context, const Tensor& positions) const {
+    check_ids(ids, positions_.weight.defined() ? positions_.weight.size(0) : 0, 0);
+    Tensor x = as_stream(tokens_.forward(ids));
+    if (embedding_scale_ != 1) x = ops::mul(x, Tensor::scalar(embedding_scale_, x.dtype(), x.device()));
+    if (positions_.weight.defined()) {
+        const Tensor where = positions.defined() ? positions : Tensor::arange(ids.size(1)).to(ids.device());
+        x = ops::add(x, as_stream(positions_.forward(where)));
+    }
+    return nn::drop(x, dropout_, context, stack_.blocks.size());
+}
+
+Tensor Decoder::run(const Tensor& embedded, const nn::Context& context, nn::StackCache* cache,
+                    const Observer& observer) const {
+    if (!observer) return stack_.forward(embedded, context, cache);
+    observer("hidden_after_embed", embedded);
+    const std::size_t last = stack_.blocks.size() - 1;
+    const Tensor hidden = stack_.forward(embedded, context, cache, [&](std::size_t block, const Tensor& output) {
+        if (block != last) observer(text_of("hidden_after_layer_", block + 1), output);
+    });
+    observer(text_of("hidden_after_layer_", last + 1), hidden);  // the reference counts the norm to the last layer
+    observer("last_hidden", hidden);
+    return hidden;
+}
+
+Tensor Decoder::scores(const Tensor& hidden) const {
+    const Tensor logits = tied_ ? tokens_.scores(hidden) : head_.forward(hidden);
+    return logit_soft_cap_ > 0 ? ops::soft_cap(logits, logit_soft_cap_) : logits;
+}
+
+namespace {
+
+nn::Context causal_context(const Batch& batch, nn::Context context) {
+    const Padding padding = padding_of(batch.attention_mask);
+    context.mask.keys_ahead = 0;
+    padding.apply(context.mask);
+    if (!context.positions.defined()) context.positions = padding.positions;
+    return context;
+}
+
+}  // namespace
+
+Tensor Decoder::forward(const Batch& batch, const nn::Context& given, const Observer& observer) const {
+    const nn::Context context = causal_context(batch, given);
+    return scores(run(embed(batch.input_ids, context, context.positions), context, nullptr, observer));
+}
+
+Tensor Decoder::loss(const Batch& batch, const nn::Context& given) const {
+    const nn::Context context = causal_context(batch, given);
+    const Tensor hidden = run(embed(batch.input_ids, context, context.positions), context);
+    return next_token_loss(hidden, batch.labels.defined() ? batch.labels : batch.input_ids);
+}
+
+Tensor Decoder::next_token_loss(const Tensor& hidden, const Tensor& labels) const {
+    const std::int64_t count = hidden.size(1);
+    check(labels.rank() == 2 && labels.size(1) == count && count > 1, "labels: expected (B, ", count, "), found ",
+          labels.shape());
+    return ops::linear_cross_entropy(ops::slice(hidden, 1, 0, count - 1), tied_ ? tokens_.weight : head_.weight,
+                                     ops::slice(labels, 1, 1, count), {.soft_cap = logit_soft_cap_});
+}
+
+std::unique_ptr<Decoding> Decoder::decode(std::int64_t capacity) const {
+    return std::make_unique<DecoderDecoding>(*this, capacity);
+}
+
+void Decoder::visit(const nn::Visitor& visitor) {
+    visitor("tokens", tokens_);
+    if (positions_.weight.defined()) visitor("positions", positions_);
+    stack_.visit(visitor);
+    if (!tied_) visitor("head", head_);
+}
+
+}  // namespace tessera::models

@@ -1,0 +1,55 @@
+// A decoder-only language model: tokens → embeddings → a stack of blocks → scores of the next token. Families differ in
+// what they put into it.
+#pragma once
+
+#include "models/model.h"
+#include "models/padding.h"
+#include "nn/blocks/stack.h"
+#include "nn/embedding.h"
+#include "nn/linear.h"
+
+namespace tessera::models {
+
+struct DecoderParts {
+    std::int64_t vocabulary = 0;
+    std::int64_t width = 0;
+    std::int64_t learned_positions = 0;  // 0: the blocks know positions themselves
+    double embedding_scale = 1;
+    double dropout = 0;  // of the embeddings
+    std::vector<std::unique_ptr<nn::Block>> blocks = {};
+    std::unique_ptr<nn::Layer> final_norm = {};
+    bool tied = false;  // the embedding is the output head too
+    double logit_soft_cap = 0;
+};
+
+class Decoder : public Model {
+   public:
+    Decoder(const Config& config, DecoderParts parts, WeightTable weights);
+
+    Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
+    Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
+    std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
+    void visit(const nn::Visitor& visitor) override;
+
+    // The steps of forward, for models that put something else between the embeddings (pictures).
+    Tensor embed(const Tensor& ids, const nn::Context& context, const Tensor& positions = {}) const;
+    // Embeddings (B, T, width) → hidden states after the final norm. The context brings mask and positions.
+    Tensor run(const Tensor& embedded, const nn::Context& context, nn::StackCache* cache = nullptr,
+               const Observer& observer = {}) const;
+    Tensor scores(const Tensor& hidden) const;
+    // The mean loss of predicting each label from the hidden state before it; −100 is ignored.
+    Tensor next_token_loss(const Tensor& hidden, const Tensor& labels) const;
+    nn::StackCache make_cache(std::int64_t capacity) const { return stack_.make_cache(capacity); }
+
+    std::int64_t vocabulary() const { return tokens_.weight.size(0); }
+
+   private:
+    nn::Embedding tokens_;
+    nn::Embedding positions_;  // without a weight unless learned
+    nn::Stack stack_;
+    nn::Linear head_;  // without a weight when tied
+    double embedding_scale_, dropout_, logit_soft_cap_;
+    bool tied_;
+};
+
+}  // namespace tessera::models

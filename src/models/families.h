@@ -1,0 +1,25 @@
+// One function per architecture, each in a file of its own: config.json's fields in, a model without memory out.
+#pragma once
+
+#include <memory>
+
+#include "models/model.h"
+
+namespace tessera::models {
+
+std::unique_ptr<Model> deepseek_v2(const Config& config);
+std::unique_ptr<Model> falcon(const Config& config);
+std::unique_ptr<Model> gemma(const Config& config);
+std::unique_ptr<Model> gemma2(const Config& config);
+std::unique_ptr<Model> gemma3_text(const Config& config);
+std::unique_ptr<Model> gpt2(const Config& config);
+std::unique_ptr<Model> gpt_neox(const Config& config);
+std::unique_ptr<Model> llama(const Config& config);
+std::unique_ptr<Model> mistral(const Config& config);
+std::unique_ptr<Model> mixtral(const Config& config);
+std::unique_ptr<Model> palm(const Config& config);
+std::unique_ptr<Model> phi3(const Config& config);
+std::unique_ptr<Model> qwen2(const Config& config);
+std::unique_ptr<Model> qwen3(const Config& config);
+
+}  // namespace tessera::models

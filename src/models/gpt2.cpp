@@ -1,0 +1,64 @@
+// GPT-2 (Radford et al. 2019): learned positions, LayerNorm before each part, GELU, the embedding as output head.
+// Checkpoints keep matrices as (in, out), and query, key and value in one.
+#include "models/decoder.h"
+#include "models/families.h"
+#include "models/settings.h"
+#include "nn/attention/dot_product.h"
+#include "nn/norm.h"
+
+namespace tessera::models {
+namespace {
+
+WeightTable gpt2_weights() {
+    const std::string layer = "transformer.h.*.";
+    return {.names = {{"tokens", "transformer.wte"},
+                      {"positions", "transformer.wpe"},
+                      {"layers.*.attention_norm", layer + "ln_1"},
+                      {"layers.*.attention.query", layer + "attn.c_attn", {.transposed = true, .part = 0}},
+                      {"layers.*.attention.key", layer + "attn.c_attn", {.transposed = true, .part = 1}},
+                      {"layers.*.attention.value", layer + "attn.c_attn", {.transposed = true, .part = 2}},
+                      {"layers.*.attention.output", layer + "attn.c_proj", {.transposed = true}},
+                      {"layers.*.feed_forward_norm", layer + "ln_2"},
+                      {"layers.*.feed_forward.up", layer + "mlp.c_fc", {.transposed = true}},
+                      {"layers.*.feed_forward.down", layer + "mlp.c_proj", {.transposed = true}},
+                      {"final_norm", "transformer.ln_f"},
+                      {"head", "lm_head"}},
+            .ignored = {"*.attn.bias", "*.attn.masked_bias", "lm_head.weight"},
+            .optional_prefix = "transformer."};
+}
+
+}  // namespace
+
+std::unique_ptr<Model> gpt2(const Config& config) {
+    const std::int64_t width = config.positive("n_embd", 768), heads = config.positive("n_head", 12);
+    if (width % heads != 0) config.reject("n_head", text_of(heads, " heads do not divide a width of ", width));
+    const nn::DotProductSettings attention{.width = width,
+                                           .heads = heads,
+                                           .input_bias = true,
+                                           .output_bias = true,
+                                           .dropout = config.number("attn_pdrop", 0.1)};
+    const nn::FeedForwardSettings feed_forward{
+        .width = width,
+        .hidden = config.positive("n_inner", 4 * width),
+        .activation = read_activation(config, "activation_function", "gelu_new")};
+    const double eps = config.number("layer_norm_epsilon", 1e-5);
+
+    DecoderParts parts{.vocabulary = config.positive("vocab_size", 50257),
+                       .width = width,
+                       .learned_positions = config.positive("n_positions", 1024),
+                       .dropout = config.number("embd_pdrop", 0.1),
+                       .tied = config.boolean("tie_word_embeddings", true)};
+    for (std::int64_t layer = 0; layer < config.positive("n_layer", 12); ++layer) {
+        nn::BlockParts block;
+        block.attention_norm = std::make_unique<nn::LayerNorm>(width, eps);
+        block.attention = std::make_unique<nn::DotProductAttention>(attention);
+        block.feed_forward_norm = std::make_unique<nn::LayerNorm>(width, eps);
+        block.feed_forward = std::make_unique<nn::FeedForward>(feed_forward);
+        block.dropout = config.number("resid_pdrop", 0.1);
+        parts.blocks.push_back(std::make_unique<nn::PreNormBlock>(std::move(block)));
+    }
+    parts.final_norm = std::make_unique<nn::LayerNorm>(width, eps);
+    return std::make_unique<Decoder>(config, std::move(parts), gpt2_weights());
+}
+
+}  // namespace tessera::models

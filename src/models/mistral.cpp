@@ -1,0 +1,15 @@
+// Mistral 7B (Jiang et al. 2023): Llama, except that a token looks at the last `sliding_window` tokens only, so that
+// the cache is a ring of that many.
+#include "models/families.h"
+#include "models/llama.h"
+
+namespace tessera::models {
+
+std::unique_ptr<Model> mistral(const Config& config) {
+    LlamaSettings settings = read_llama(config, {.kv_heads = 8, .hidden = 14336});
+    settings.attention.window = config.has("sliding_window") ? config.positive("sliding_window") : 0;
+    return std::make_unique<Decoder>(
+        config, llama_decoder(settings, [&](std::int64_t) { return llama_block(settings); }), llama_weights());
+}
+
+}  // namespace tessera::models

@@ -1,0 +1,60 @@
+// What every model of the catalog offers: scores and a loss from a batch, and token-by-token decoding where it
+// generates text. A model is built without memory (its parameters are deferred) from the fields of a config.json.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "formats/config.h"
+#include "models/weights.h"
+#include "nn/context.h"
+#include "nn/module.h"
+
+namespace tessera::models {
+
+using formats::Config;
+
+// Inputs under the Hub's names, each undefined where there is none. Ids and masks are i64.
+struct Batch {
+    Tensor input_ids = {};               // (B, T)
+    Tensor attention_mask = {};          // (B, T) 1 where a token stands, 0 where padding does
+    Tensor token_type_ids = {};          // (B, T)
+    Tensor global_attention_mask = {};   // (B, T) 1 where a token sees and is seen by all
+    Tensor pixel_values = {};            // (B, C, H, W)
+    Tensor decoder_input_ids = {};       // (B, U)
+    Tensor decoder_attention_mask = {};  // (B, U)
+    Tensor labels = {};                  // ids, or classes (B); −100 is ignored
+};
+
+// Told what passes by inside a model, under the names of the reference: "hidden_after_embed", "hidden_after_layer_1",
+// "last_hidden", "encoder_last_hidden", "image_embeds", …
+using Observer = std::function<void(const std::string& name, const Tensor& value)>;
+
+// One running generation: the caches, and what was seen so far.
+class Decoding {
+   public:
+    virtual ~Decoding() = default;
+    // Reads a prompt (all inputs of the batch) and returns the scores of the token after it, (B, V). Prompts of
+    // different lengths are padded on the left.
+    virtual Tensor read(const Batch& prompt) = 0;
+    // Reads more tokens, (B, T), and returns the scores after the last of them, (B, V).
+    virtual Tensor step(const Tensor& ids) = 0;
+    virtual std::int64_t cache_bytes() const = 0;
+};
+
+class Model : public nn::Module {
+   public:
+    // The scores: (B, T, V) of a language model, (B, classes) of a classifier.
+    virtual Tensor forward(const Batch& batch, const nn::Context& context = {},
+                           const Observer& observer = {}) const = 0;
+    // The mean loss of the batch's labels, one element.
+    virtual Tensor loss(const Batch& batch, const nn::Context& context = {}) const = 0;
+    // Throws where the model does not generate. `capacity`: how many tokens the caches can hold.
+    virtual std::unique_ptr<Decoding> decode(std::int64_t capacity) const;
+
+    Config config;
+    WeightTable weights;  // the checkpoint's names of our parameters
+};
+
+}  // namespace tessera::models

@@ -1,0 +1,40 @@
+// Fields of config.json that many families share, in the newest and the older styles. Fallbacks are the defaults of
+// the reference's configuration classes, because its writers leave out what equals them.
+#pragma once
+
+#include "formats/config.h"
+#include "nn/feed_forward.h"
+#include "nn/rope.h"
+
+namespace tessera::models {
+
+using formats::Config;
+
+struct Heads {
+    std::int64_t width = 0;
+    std::int64_t heads = 0;
+    std::int64_t kv_heads = 0;    // as a fallback: 0 means as many as heads
+    std::int64_t head_width = 0;  // as a fallback: 0 means width / heads
+};
+
+// hidden_size, num_attention_heads, num_key_value_heads and head_dim, checked against each other.
+Heads read_heads(const Config& config, const Heads& fallback);
+// The same checks on numbers read under other names, which the error gives.
+void check_heads(const Config& config, const Heads& heads, const char* heads_field, const char* kv_heads_field);
+
+// "gelu", "gelu_new", "gelu_pytorch_tanh", "silu", "relu", …
+nn::Activation read_activation(const Config& config, const char* field, const char* fallback);
+
+// rope_parameters, or rope_theta and rope_scaling; `layer_type` picks one where they differ by kind of layer
+// ("sliding_attention"). The rotary width is head_width times partial_rotary_factor.
+struct RopeDefaults {
+    double theta = 10000;
+    double partial = 1;
+};
+nn::RopeSettings read_rope(const Config& config, std::int64_t head_width, const RopeDefaults& defaults = {},
+                           const char* layer_type = nullptr);
+
+// Which layers see a window only: layer_types, or every layer but each `pattern`-th.
+std::vector<bool> read_sliding_layers(const Config& config, std::int64_t layers, std::int64_t pattern);
+
+}  // namespace tessera::models
