@@ -1,5 +1,6 @@
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
-#include <regex>
 #include <set>
 
 #include "formats/atomic_file.h"
@@ -15,6 +16,17 @@ std::string shard_name(std::size_t index, std::size_t count) {
     char name[64];
     std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", index + 1, count);
     return name;
+}
+
+// Whether an earlier save could have written a file of this name.
+bool holds_weights(const std::string& name) {
+    static const std::string pattern = shard_name(0, 1);
+    const auto matches = [](char letter, char wanted) {
+        return std::isdigit(static_cast<unsigned char>(wanted)) ? std::isdigit(static_cast<unsigned char>(letter)) != 0
+                                                                : letter == wanted;
+    };
+    return name == single_name || name == index_name ||
+           std::equal(name.begin(), name.end(), pattern.begin(), pattern.end(), matches);
 }
 
 std::int64_t bytes_in(const Tensor& tensor) { return bytes_of(tensor.dtype(), tensor.elements()); }
@@ -35,12 +47,13 @@ std::vector<NamedTensors> cut(const NamedTensors& tensors, std::int64_t max_byte
     return shards;
 }
 
-Json index_of(const std::vector<NamedTensors>& shards) {
+Json index_of(const fs::path& folder, const std::vector<NamedTensors>& shards) {
     std::map<std::string, std::string> shard_of;
     std::int64_t total = 0;
     for (std::size_t i = 0; i < shards.size(); ++i)
         for (const auto& [name, tensor] : shards[i]) {
-            check(shard_of.emplace(name, shard_name(i, shards.size())).second, "tensor ", Json(name), ": given twice");
+            check(shard_of.emplace(name, shard_name(i, shards.size())).second, folder.string(), ": tensor ", Json(name),
+                  ": given twice");
             total += bytes_in(tensor);
         }
     Json weight_map = Json::object();
@@ -71,13 +84,16 @@ class Batch {
     }
 
     void remove_stale_weights() const {
-        static const std::regex weights(R"(model(-\d{5}-of-\d{5})?\.safetensors|model\.safetensors\.index\.json)");
+        std::error_code error;
         std::vector<fs::path> stale;
-        for (const auto& entry : fs::directory_iterator(folder_)) {
+        for (const auto& entry : fs::directory_iterator(folder_, error)) {
             const std::string name = entry.path().filename();
-            if (std::regex_match(name, weights) && !names_.contains(name)) stale.push_back(entry.path());
+            if (holds_weights(name) && !names_.contains(name)) stale.push_back(entry.path());
         }
-        for (const fs::path& path : stale) fs::remove(path);
+        for (const fs::path& path : stale) {
+            fs::remove(path, error);
+            check(!error, path.string(), ": cannot remove what an earlier save left: ", error.message());
+        }
     }
 
    private:
@@ -101,12 +117,13 @@ void write_checkpoint(const fs::path& folder, const Json& config, const NamedTen
     if (shards.size() == 1) {
         batch.add(single_name, tensors, options.metadata);
     } else {
-        const Json index = index_of(shards);
+        const Json index = index_of(folder, shards);
         for (std::size_t i = 0; i < shards.size(); ++i)
             batch.add(shard_name(i, shards.size()), shards[i], options.metadata);
         batch.add(index_name, index);
     }
     batch.add(config_name, config);
+    if (!options.generation_config.is_null()) batch.add(generation_config_name, options.generation_config);
     batch.commit();
     batch.remove_stale_weights();
 }
