@@ -42,6 +42,7 @@ class Decoder : public Model {
     nn::StackCache make_cache(std::int64_t capacity) const { return stack_.make_cache(capacity); }
 
     std::int64_t vocabulary() const { return tokens_.weight.size(0); }
+    std::int64_t width() const { return tokens_.weight.size(1); }
 
    private:
     nn::Embedding tokens_;
