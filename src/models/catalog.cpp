@@ -19,6 +19,7 @@ constexpr Architecture architectures[] = {
     {"llama", "Touvron et al., LLaMA: Open and Efficient Foundation Language Models, 2023", llama},
     {"mistral", "Jiang et al., Mistral 7B, 2023", mistral},
     {"mixtral", "Jiang et al., Mixtral of Experts, 2024", mixtral},
+    {"paligemma", "Beyer et al., PaliGemma: A versatile 3B VLM for transfer, 2024", paligemma},
     {"palm", "Chowdhery et al., PaLM: Scaling Language Modeling with Pathways, 2022", palm},
     {"phi3", "Abdin et al., Phi-3 Technical Report, 2024", phi3},
     {"qwen2", "Yang et al., Qwen2 Technical Report, 2024", qwen2},
