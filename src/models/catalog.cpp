@@ -20,10 +20,15 @@ constexpr Architecture architectures[] = {
     {"llama", "Touvron et al., LLaMA: Open and Efficient Foundation Language Models, 2023", llama},
     {"mistral", "Jiang et al., Mistral 7B, 2023", mistral},
     {"mixtral", "Jiang et al., Mixtral of Experts, 2024", mixtral},
+    {"paligemma", "Beyer et al., PaliGemma: A versatile 3B VLM for transfer, 2024", paligemma},
     {"palm", "Chowdhery et al., PaLM: Scaling Language Modeling with Pathways, 2022", palm},
     {"phi3", "Abdin et al., Phi-3 Technical Report, 2024", phi3},
     {"qwen2", "Yang et al., Qwen2 Technical Report, 2024", qwen2},
     {"qwen3", "Yang et al., Qwen3 Technical Report, 2025", qwen3},
+    {"siglip", "Zhai et al., Sigmoid Loss for Language Image Pre-Training, 2023", siglip},
+    {"siglip_vision_model", "Zhai et al., Sigmoid Loss for Language Image Pre-Training, 2023", siglip_vision_model},
+    {"vit", "Dosovitskiy et al., An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale, 2020",
+     vit},
 };
 
 }  // namespace

@@ -17,9 +17,13 @@ std::unique_ptr<Model> gpt_neox(const Config& config);
 std::unique_ptr<Model> llama(const Config& config);
 std::unique_ptr<Model> mistral(const Config& config);
 std::unique_ptr<Model> mixtral(const Config& config);
+std::unique_ptr<Model> paligemma(const Config& config);
 std::unique_ptr<Model> palm(const Config& config);
 std::unique_ptr<Model> phi3(const Config& config);
 std::unique_ptr<Model> qwen2(const Config& config);
 std::unique_ptr<Model> qwen3(const Config& config);
+std::unique_ptr<Model> siglip(const Config& config);
+std::unique_ptr<Model> siglip_vision_model(const Config& config);
+std::unique_ptr<Model> vit(const Config& config);
 
 }  // namespace tessera::models
