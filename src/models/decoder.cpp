@@ -1,7 +1,7 @@
 #include "models/decoder.h"
 
+#include "models/stream.h"
 #include "ops/binary.h"
-#include "ops/cast.h"
 #include "ops/cross_entropy.h"
 #include "ops/unary.h"
 #include "ops/views.h"
@@ -9,12 +9,6 @@
 
 namespace tessera::models {
 namespace {
-
-// The stream between blocks is at least f32, whatever the weights are stored in.
-Tensor as_stream(const Tensor& embedded) {
-    const bool is_narrow = embedded.dtype() == DType::BF16 || embedded.dtype() == DType::F16;
-    return is_narrow ? ops::cast(embedded, DType::F32) : embedded;
-}
 
 void check_ids(const Tensor& ids, std::int64_t learned_positions, std::int64_t seen) {
     check(ids.rank() == 2 && ids.size(1) > 0, "input_ids: expected (B, T), found ", ids.shape());
