@@ -9,6 +9,8 @@ namespace tessera::models {
 namespace {
 
 constexpr Architecture architectures[] = {
+    {"bert", "Devlin et al., BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding, 2018",
+     bert},
     {"deepseek_v2", "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model, 2024",
      deepseek_v2},
     {"falcon", "Almazrouei et al., The Falcon Series of Open Language Models, 2023", falcon},
@@ -18,6 +20,7 @@ constexpr Architecture architectures[] = {
     {"gpt2", "Radford et al., Language Models are Unsupervised Multitask Learners, 2019", gpt2},
     {"gpt_neox", "Black et al., GPT-NeoX-20B: An Open-Source Autoregressive Language Model, 2022", gpt_neox},
     {"llama", "Touvron et al., LLaMA: Open and Efficient Foundation Language Models, 2023", llama},
+    {"longformer", "Beltagy et al., Longformer: The Long-Document Transformer, 2020", longformer},
     {"mistral", "Jiang et al., Mistral 7B, 2023", mistral},
     {"mixtral", "Jiang et al., Mixtral of Experts, 2024", mixtral},
     {"paligemma", "Beyer et al., PaliGemma: A versatile 3B VLM for transfer, 2024", paligemma},
@@ -25,6 +28,7 @@ constexpr Architecture architectures[] = {
     {"phi3", "Abdin et al., Phi-3 Technical Report, 2024", phi3},
     {"qwen2", "Yang et al., Qwen2 Technical Report, 2024", qwen2},
     {"qwen3", "Yang et al., Qwen3 Technical Report, 2025", qwen3},
+    {"roberta", "Liu et al., RoBERTa: A Robustly Optimized BERT Pretraining Approach, 2019", roberta},
     {"siglip", "Zhai et al., Sigmoid Loss for Language Image Pre-Training, 2023", siglip},
     {"siglip_vision_model", "Zhai et al., Sigmoid Loss for Language Image Pre-Training, 2023", siglip_vision_model},
     {"vit", "Dosovitskiy et al., An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale, 2020",
