@@ -1,4 +1,4 @@
-#include "ops/quantised_product.h"
+#include "ops/weight_product.h"
 
 #include <algorithm>
 
@@ -27,6 +27,10 @@ void for_panels(const Tensor& weight, DType dtype, Body&& body) {
     }
 }
 
+bool is_narrower(const Tensor& weight, const Tensor& x) {
+    return x.dtype() == DType::F32 && (weight.dtype() == DType::BF16 || weight.dtype() == DType::F16);
+}
+
 Tensor result_like(const Tensor& out, DType dtype) {
     return out.dtype() == dtype ? out : Tensor::empty(out.shape(), dtype, out.device());
 }
@@ -38,16 +42,19 @@ void bring_home(const Tensor& result, const Tensor& out) {
 }  // namespace
 
 void check_weight(const char* op, const Tensor& x, const Tensor& weight) {
-    check(is_float(x.dtype()) && (weight.dtype() == x.dtype() || is_quantised(weight.dtype())), op,
-          ": needs one float dtype, or a quantised weight, not ", x.dtype(), " and ", weight.dtype());
+    const bool fits = weight.dtype() == x.dtype() || is_quantised(weight.dtype()) || is_narrower(weight, x);
+    check(is_float(x.dtype()) && fits, op, ": needs one float dtype, or a narrower weight, not ", x.dtype(), " and ",
+          weight.dtype());
     check(x.device() == weight.device(), op, ": devices ", x.device(), " and ", weight.device(), " differ");
 }
 
 void multiply_by_weight(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& out) {
     const NoGrad no_grad;
     const auto gemm = kernels::gemm.on(x.device());
-    if (!is_quantised(weight.dtype()))
-        return gemm(x.view(), transpose(weight, 0, 1).view(), bias.view(), out.view(), {});
+    if (!is_quantised(weight.dtype())) {
+        const Tensor same = bias.defined() ? bias.to(out.dtype()) : bias;
+        return gemm(x.view(), transpose(weight, 0, 1).view(), same.view(), out.view(), {});
+    }
     const DType dtype = compute_dtype(x.dtype());
     const Tensor rows = x.to(dtype), result = result_like(out, dtype);
     const Tensor wide_bias = bias.defined() ? bias.to(dtype) : bias;
