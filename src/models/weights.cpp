@@ -170,7 +170,8 @@ class Loader {
         const std::string stored = name.starts_with(bare_prefix_) ? name.substr(bare_prefix_.size()) : name;
         const auto found = tensors_.find(stored);
         if (found == tensors_.end()) {
-            missing_.push_back(stored);
+            const auto& optional = table_.optional;
+            if (std::find(optional.begin(), optional.end(), name) == optional.end()) missing_.push_back(stored);
             return nullptr;
         }
         used_.insert(stored);

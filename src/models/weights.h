@@ -34,6 +34,8 @@ struct WeightTable {
     std::vector<std::string> ignored = {};
     // Parts of names in older checkpoints → the same here, replaced before anything is looked up.
     std::vector<std::pair<std::string, std::string>> older = {};
+    // Tensors that checkpoints may lack; the model is built with values for them.
+    std::vector<std::string> optional = {};
     // A prefix that checkpoints of the bare model lack.
     std::string optional_prefix = {};
 };
