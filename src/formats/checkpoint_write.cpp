@@ -1,5 +1,6 @@
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
-#include <regex>
 #include <set>
 
 #include "formats/atomic_file.h"
@@ -15,6 +16,17 @@ std::string shard_name(std::size_t index, std::size_t count) {
     char name[64];
     std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", index + 1, count);
     return name;
+}
+
+// Whether an earlier save could have written a file of this name.
+bool holds_weights(const std::string& name) {
+    static const std::string pattern = shard_name(0, 1);
+    const auto matches = [](char letter, char wanted) {
+        return std::isdigit(static_cast<unsigned char>(wanted)) ? std::isdigit(static_cast<unsigned char>(letter)) != 0
+                                                                : letter == wanted;
+    };
+    return name == single_name || name == index_name ||
+           std::equal(name.begin(), name.end(), pattern.begin(), pattern.end(), matches);
 }
 
 std::int64_t bytes_in(const Tensor& tensor) { return bytes_of(tensor.dtype(), tensor.elements()); }
@@ -72,12 +84,11 @@ class Batch {
     }
 
     void remove_stale_weights() const {
-        static const std::regex weights(R"(model(-\d{5}-of-\d{5})?\.safetensors|model\.safetensors\.index\.json)");
         std::error_code error;
         std::vector<fs::path> stale;
         for (const auto& entry : fs::directory_iterator(folder_, error)) {
             const std::string name = entry.path().filename();
-            if (std::regex_match(name, weights) && !names_.contains(name)) stale.push_back(entry.path());
+            if (holds_weights(name) && !names_.contains(name)) stale.push_back(entry.path());
         }
         for (const fs::path& path : stale) {
             fs::remove(path, error);

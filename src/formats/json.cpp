@@ -98,6 +98,13 @@ class Writer {
 
 }  // namespace
 
+Json::Members::Members() = default;
+Json::Members::Members(const Members&) = default;
+Json::Members::Members(Members&&) noexcept = default;
+Json::Members& Json::Members::operator=(const Members&) = default;
+Json::Members& Json::Members::operator=(Members&&) noexcept = default;
+Json::Members::~Members() = default;
+
 Json Json::array() {
     Json out;
     out.value_.emplace<std::vector<Json>>();
@@ -153,7 +160,7 @@ std::vector<Json> Json::items() && {
 
 std::vector<Json::Member> Json::members() && {
     expect(*this, Kind::Object);
-    return std::get<Members>(std::move(value_)).list;
+    return std::move(std::get<Members>(value_).list);
 }
 
 std::size_t Json::Members::position(std::string_view key) const {
@@ -164,10 +171,11 @@ std::size_t Json::Members::position(std::string_view key) const {
 
 const Json* Json::find(std::string_view key) const& {
     expect(*this, Kind::Object);
-    const auto& [list, by_key] = std::get<Members>(value_);
-    const std::size_t position = std::get<Members>(value_).position(key);
-    if (position == by_key.size() || list[by_key[position]].key != key) return nullptr;
-    return &list[by_key[position]].value;
+    const auto& members = std::get<Members>(value_);
+    const std::size_t position = members.position(key);
+    if (position == members.by_key.size()) return nullptr;
+    const Member& found = members.list[members.by_key[position]];
+    return found.key == key ? &found.value : nullptr;
 }
 
 Json& Json::set(std::string key, Json value) {

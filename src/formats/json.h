@@ -82,7 +82,15 @@ class Json {
 
    private:
     friend class JsonBuilder;
+    // Made, copied and destroyed in the source file, where Member is complete.
     struct Members {
+        Members();
+        Members(const Members&);
+        Members(Members&&) noexcept;
+        Members& operator=(const Members&);
+        Members& operator=(Members&&) noexcept;
+        ~Members();
+
         std::vector<Member> list;
         std::vector<std::uint32_t> by_key;  // indices into the list, sorted by key
 

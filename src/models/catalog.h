@@ -19,6 +19,9 @@ struct Architecture {
 std::span<const Architecture> catalog();
 const Architecture& architecture_of(const Config& config);  // throws naming the model_type and those that are known
 
+// The model_type of the one architecture whose reference is plain torch, not a folder of the Hub.
+inline constexpr const char* parallel_decoder_type = "palm";
+
 // A model without memory: its shapes only.
 std::unique_ptr<Model> build(const Config& config);
 // A model over the checkpoint's tensors; they stay where they are mapped unless the family's layout differs from ours.

@@ -1,0 +1,30 @@
+// A decoder whose reference is plain torch: no folder of the Hub, but "param.NAME" tensors and a few settings in the
+// metadata. It becomes a checkpoint in memory and is checked like any model.
+#include "models/catalog.h"
+#include "parity/comparison.h"
+#include "parity/model.h"
+
+namespace tessera::parity {
+
+void check_plain_decoder(const Case& run) {
+    formats::Checkpoint checkpoint;
+    checkpoint.folder = run.folder;
+    const auto whole = [&](const char* name) { return static_cast<std::int64_t>(run.setting(name)); };
+    const Tensor& embedding = run["param.embed"];
+    formats::Json config = formats::Json::object();
+    config.set("model_type", models::parallel_decoder_type)
+        .set("vocab_size", embedding.size(0))
+        .set("hidden_size", embedding.size(1))
+        .set("num_hidden_layers", whole("layers"))
+        .set("num_attention_heads", whole("heads"))
+        .set("num_key_value_heads", whole("kv_heads"))
+        .set("head_dim", whole("head_dim"))
+        .set("intermediate_size", run["param.l0.w_up"].size(0));
+    checkpoint.config = formats::Config(config, (run.folder / "expected.safetensors").string());
+    for (const auto& [name, tensor] : run.expected.tensors)
+        if (name.starts_with("param.")) checkpoint.tensors[name.substr(6)] = tensor;
+    const std::unique_ptr<models::Model> model = models::load(checkpoint);
+    check_model(run, *model);
+}
+
+}  // namespace tessera::parity
