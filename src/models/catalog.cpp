@@ -9,6 +9,10 @@ namespace tessera::models {
 namespace {
 
 constexpr Architecture architectures[] = {
+    {"autoencoder", "Hinton & Salakhutdinov, Reducing the Dimensionality of Data with Neural Networks, 2006",
+     autoencoder},
+    {"bahdanau", "Bahdanau et al., Neural Machine Translation by Jointly Learning to Align and Translate, 2014",
+     bahdanau},
     {"bert", "Devlin et al., BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding, 2018",
      bert},
     {"deepseek_v2", "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model, 2024",
@@ -23,11 +27,14 @@ constexpr Architecture architectures[] = {
     {"longformer", "Beltagy et al., Longformer: The Long-Document Transformer, 2020", longformer},
     {"mistral", "Jiang et al., Mistral 7B, 2023", mistral},
     {"mixtral", "Jiang et al., Mixtral of Experts, 2024", mixtral},
+    {"mlp_classifier", "Rumelhart et al., Learning Representations by Back-Propagating Errors, 1986", mlp_classifier},
+    {"ngram", "Shannon, A Mathematical Theory of Communication, 1948", ngram},
     {"paligemma", "Beyer et al., PaliGemma: A versatile 3B VLM for transfer, 2024", paligemma},
     {"palm", "Chowdhery et al., PaLM: Scaling Language Modeling with Pathways, 2022", palm},
     {"phi3", "Abdin et al., Phi-3 Technical Report, 2024", phi3},
     {"qwen2", "Yang et al., Qwen2 Technical Report, 2024", qwen2},
     {"qwen3", "Yang et al., Qwen3 Technical Report, 2025", qwen3},
+    {"rnn_lm", "Mikolov et al., Recurrent Neural Network Based Language Model, 2010", rnn_lm},
     {"roberta", "Liu et al., RoBERTa: A Robustly Optimized BERT Pretraining Approach, 2019", roberta},
     {"siglip", "Zhai et al., Sigmoid Loss for Language Image Pre-Training, 2023", siglip},
     {"siglip_vision_model", "Zhai et al., Sigmoid Loss for Language Image Pre-Training, 2023", siglip_vision_model},

@@ -55,7 +55,8 @@ std::uint64_t hash_of(const std::string& text) {  // FNV-1a: the same on every m
     return hash;
 }
 
-bool is_bias(const std::string& name) { return name == "bias" || name.ends_with(".bias"); }
+// "feed_forward.up.bias", and recurrent layers' "bias_ih_l0".
+bool is_bias(const std::string& name) { return name.substr(name.rfind('.') + 1).starts_with("bias"); }
 
 }  // namespace
 

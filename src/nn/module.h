@@ -68,7 +68,7 @@ void set_requires_grad(Module& module, bool requires_grad);
 void move_to(Module& module, Device device);
 void convert_to(Module& module, DType dtype);
 
-// Random initial values for every deferred parameter: matrices normal(0, stddev), vectors named "bias" 0, other
+// Random initial values for every deferred parameter: matrices normal(0, stddev), vectors named "bias…" 0, other
 // vectors 1, and whatever a module says of its own. Each parameter's numbers depend on the key and its name alone.
 // `on_parameter` is told of each when it is done.
 void initialise(Module& module, RandomKey key, double stddev = 0.02,
