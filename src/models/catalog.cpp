@@ -8,6 +8,7 @@ namespace tessera::models {
 namespace {
 
 constexpr Architecture architectures[] = {
+    {"bart", "Lewis et al., BART: Denoising Sequence-to-Sequence Pre-training, 2019", bart},
     {"bert", "Devlin et al., BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding, 2018",
      bert},
     {"deepseek_v2", "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model, 2024",
@@ -20,6 +21,7 @@ constexpr Architecture architectures[] = {
     {"gpt_neox", "Black et al., GPT-NeoX-20B: An Open-Source Autoregressive Language Model, 2022", gpt_neox},
     {"llama", "Touvron et al., LLaMA: Open and Efficient Foundation Language Models, 2023", llama},
     {"longformer", "Beltagy et al., Longformer: The Long-Document Transformer, 2020", longformer},
+    {"marian", "Vaswani et al., Attention Is All You Need, 2017; Junczys-Dowmunt et al., Marian, 2018", marian},
     {"mistral", "Jiang et al., Mistral 7B, 2023", mistral},
     {"mixtral", "Jiang et al., Mixtral of Experts, 2024", mixtral},
     {"palm", "Chowdhery et al., PaLM: Scaling Language Modeling with Pathways, 2022", palm},
@@ -27,6 +29,8 @@ constexpr Architecture architectures[] = {
     {"qwen2", "Yang et al., Qwen2 Technical Report, 2024", qwen2},
     {"qwen3", "Yang et al., Qwen3 Technical Report, 2025", qwen3},
     {"roberta", "Liu et al., RoBERTa: A Robustly Optimized BERT Pretraining Approach, 2019", roberta},
+    {"t5", "Raffel et al., Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer, 2020",
+     t5},
 };
 
 }  // namespace

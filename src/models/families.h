@@ -7,6 +7,7 @@
 
 namespace tessera::models {
 
+std::unique_ptr<Model> bart(const Config& config);
 std::unique_ptr<Model> bert(const Config& config);
 std::unique_ptr<Model> deepseek_v2(const Config& config);
 std::unique_ptr<Model> falcon(const Config& config);
@@ -17,6 +18,7 @@ std::unique_ptr<Model> gpt2(const Config& config);
 std::unique_ptr<Model> gpt_neox(const Config& config);
 std::unique_ptr<Model> llama(const Config& config);
 std::unique_ptr<Model> longformer(const Config& config);
+std::unique_ptr<Model> marian(const Config& config);
 std::unique_ptr<Model> mistral(const Config& config);
 std::unique_ptr<Model> mixtral(const Config& config);
 std::unique_ptr<Model> palm(const Config& config);
@@ -24,5 +26,6 @@ std::unique_ptr<Model> phi3(const Config& config);
 std::unique_ptr<Model> qwen2(const Config& config);
 std::unique_ptr<Model> qwen3(const Config& config);
 std::unique_ptr<Model> roberta(const Config& config);
+std::unique_ptr<Model> t5(const Config& config);
 
 }  // namespace tessera::models
