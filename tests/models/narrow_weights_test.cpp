@@ -29,14 +29,21 @@ Batch inputs_of(const std::filesystem::path& folder) {
 
 class NarrowWeights : public ::testing::TestWithParam<std::filesystem::path> {};
 
+// Two percent, or what the rounding of the weights costs by itself where a random model amplifies that more (T5, whose
+// scores are not scaled): nothing else may be lost.
 TEST_P(NarrowWeights, ScoresStayWithinTwoPercent) {
     const NoGrad no_grad;
     const Batch batch = inputs_of(GetParam());
     const Tensor scores = load(GetParam())->forward(batch);
     for (const DType dtype : {DType::BF16, DType::F16}) {
-        const std::unique_ptr<Model> narrow = load(GetParam());
+        const std::unique_ptr<Model> narrow = load(GetParam()), rounded = load(GetParam());
         nn::convert_to(*narrow, dtype);
-        EXPECT_LE(relative_error(narrow->forward(batch), scores), 0.02) << name(dtype);
+        nn::convert_to(*rounded, dtype);
+        nn::convert_to(*rounded, DType::F32);
+        const Tensor ours = narrow->forward(batch), reference = rounded->forward(batch);
+        EXPECT_LE(relative_error(ours, reference), 1e-4) << name(dtype);
+        EXPECT_LE(relative_error(ours, scores), std::max(0.02, relative_error(reference, scores) + 1e-4))
+            << name(dtype);
     }
 }
 
