@@ -44,6 +44,7 @@ void print_text(models::Model& model, const models::Architecture& architecture, 
     }
     std::printf("  forward per token  %sFLOP, and %sFLOP for each token looked at\n",
                 in_metric(s.matrix_operations).c_str(), in_metric(s.operations_per_context_token).c_str());
+    if (s.encoder_operations > 0) std::printf("  encoder per token  %sFLOP\n", in_metric(s.encoder_operations).c_str());
     if (const std::string drawing = models::draw_blocks(model); !drawing.empty()) std::printf("\n%s", drawing.c_str());
 }
 
@@ -65,7 +66,8 @@ void print_json(const models::Config& config, const models::Architecture& archit
         .set("cache_values_per_token_with_full_heads", s.full_cache_per_token)
         .set("window", s.window)
         .set("forward_flop_per_token", s.matrix_operations)
-        .set("forward_flop_per_token_looked_at", s.operations_per_context_token);
+        .set("forward_flop_per_token_looked_at", s.operations_per_context_token)
+        .set("encoder_flop_per_token", s.encoder_operations);
     std::printf("%s\n", out.dump().c_str());
 }
 

@@ -73,8 +73,8 @@ std::string describe(nn::Module& module) {
 class Drawing {
    public:
     void open() { text_ += "  ├──────┐\n"; }
-    void inside(nn::Module* module) {
-        if (module) text_ += text_of("  │      ", describe(*module), "\n");
+    void inside(nn::Module* module, const char* prefix = "") {
+        if (module) text_ += text_of("  │      ", prefix, describe(*module), "\n");
     }
     void close() { text_ += "  ⊕──────┘\n"; }
     void on_stream(nn::Module* module) {
@@ -117,13 +117,13 @@ std::string draw(nn::Block& block) {
 std::string draw(nn::CrossBlock& block) {
     Children parts = children_of(block);
     Drawing drawing;
-    for (const char* part : {"self_attention", "cross_attention", "feed_forward"}) {
-        if (block.norms() == nn::NormPlacement::before) {
-            drawing.branch({parts[text_of(part, "_norm")], parts[part]});
-        } else {
-            drawing.branch({parts[part]});
-            drawing.on_stream(parts[text_of(part, "_norm")]);
-        }
+    for (const std::string part : {"self_attention", "cross_attention", "feed_forward"}) {
+        const bool before = block.norms() == nn::NormPlacement::before;
+        drawing.open();
+        if (before) drawing.inside(parts[text_of(part, "_norm")]);
+        drawing.inside(parts[part], part == "cross_attention" ? "cross " : "");
+        drawing.close();
+        if (!before) drawing.on_stream(parts[text_of(part, "_norm")]);
     }
     return drawing.take();
 }

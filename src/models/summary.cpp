@@ -25,6 +25,9 @@ std::string part_of(const std::string& name) {
     return name.substr(0, name.find('.'));
 }
 
+// Whether a part only prepares what the text is made from: its tokens are not those that are generated.
+bool is_encoder(const std::string& name) { return name.starts_with("encoder") || name.starts_with("vision"); }
+
 // Looked up by id: costs no products.
 bool is_lookup(const std::string& part) {
     return part == "token embedding" || part == "positions" || part == "token_types";
@@ -35,8 +38,9 @@ struct Totals {
     bool every_layer_slides = true;
 
     void attention(const std::string& name, const nn::DotProductSettings& s) {
+        if (is_encoder(name)) return;
         summary.operations_per_context_token += 4.0 * static_cast<double>(s.heads * s.head_width);
-        if (contains(name, "cross_attention") || contains(name, "encoder")) return;
+        if (contains(name, "cross_attention")) return;
         summary.cache_per_token += 2 * s.kv_heads * s.head_width;
         summary.full_cache_per_token += 2 * s.heads * s.head_width;
         every_layer_slides = every_layer_slides && s.window > 0;
@@ -72,7 +76,8 @@ Summary summarise(Model& model) {
         has_head = has_head || part == "head";
         if (part == "token embedding") vocabulary_matrix = tensor.elements();
         if (tensor.rank() >= 2 && !is_lookup(part))
-            summary.matrix_operations += 2.0 * static_cast<double>(tensor.elements());
+            (is_encoder(name) ? summary.encoder_operations : summary.matrix_operations) +=
+                2.0 * static_cast<double>(tensor.elements());
     };
     const auto on_module = [&](const std::string& name, nn::Module& module) {
         if (const auto* attention = dynamic_cast<const nn::DotProductAttention*>(&module))

@@ -22,8 +22,10 @@ struct Summary {
     // Numbers that the cache keeps for each token, in all layers; what it would be if every query head had its own.
     std::int64_t cache_per_token = 0, full_cache_per_token = 0;
     std::int64_t window = 0;  // the largest number of tokens that all layers keep; 0: as many as there are
-    // Multiply–adds count two. A forward pass of one token: its matrices, and per token that it looks back at.
+    // Multiply–adds count two. A forward pass of one token: its matrices, and for each token that it looks at. What an
+    // encoder or a vision tower does for each of its own tokens stands apart.
     double matrix_operations = 0, operations_per_context_token = 0;
+    double encoder_operations = 0;
 };
 
 Summary summarise(Model& model);
