@@ -24,6 +24,10 @@ void Arguments::positional(const std::string& name, std::string& value, const st
     implementation_->app.add_option(name, value, help)->required();
 }
 
+void Arguments::optional_positional(const std::string& name, std::string& value, const std::string& help) {
+    implementation_->app.add_option(name, value, help);
+}
+
 void Arguments::positionals(const std::string& name, std::vector<std::string>& values, const std::string& help) {
     implementation_->app.add_option(name, values, help)->required();
 }

@@ -17,6 +17,7 @@ class Arguments {
     ~Arguments();
 
     void positional(const std::string& name, std::string& value, const std::string& help);
+    void optional_positional(const std::string& name, std::string& value, const std::string& help);
     void positionals(const std::string& name, std::vector<std::string>& values,
                      const std::string& help);  // at least one
     void option(const std::string& name, std::string& value, const std::string& help);

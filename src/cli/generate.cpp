@@ -65,7 +65,7 @@ int generate_command(const std::vector<std::string>& arguments) {
     std::int64_t max_new = 64;
     bool ignore_stop = false, json = false;
     Arguments parser("generate", "Continues a prompt of token ids, the most probable token each time.",
-                     "tessera generate tests/goldens/gpt2 --ids 5,17,42 --max-new 16");
+                     "tessera generate DIR --ids 5,17,42 --max-new 16");
     parser.positional("DIR", folder, "a folder of the Hub's layout");
     parser.option("--ids", prompts, "the prompt, e.g. 1,2,3; given again, several prompts run as one batch");
     parser.option("--max-new", max_new, "how many tokens at most");

@@ -74,7 +74,7 @@ int parity_command(const std::vector<std::string>& arguments) {
         "optimizer steps, training curves) and prints the relative error of each. A case is a folder with\n"
         "expected.safetensors; a folder of cases stands for all of them. Exits with 1 if anything fails.\n"
         "tools/reference.py makes cases from models of your own.",
-        "tessera parity tests/goldens/gpt2 --all");
+        "tessera parity tests/goldens");
     parser.positionals("DIR", folders, "cases, or folders of cases");
     parser.device(device_name);
     parser.flag("--all", all, "print every quantity, not only those that fail");

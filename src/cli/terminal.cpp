@@ -7,11 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/error.h"
+
 namespace tessera::cli {
 namespace {
 
 std::string coloured(const char* code, const std::string& text) {
-    return is_terminal() ? std::string("\033[") + code + "m" + text + "\033[0m" : text;
+    return is_terminal() ? text_of("\033[", code, "m", text, "\033[0m") : text;
 }
 
 std::string three_digits(double number, const char* unit) {
@@ -40,27 +42,33 @@ std::string faint(const std::string& text) { return coloured("2", text); }
 std::string with_separators(std::int64_t number) {
     std::string text = std::to_string(number);
     for (auto at = static_cast<std::int64_t>(text.size()) - 3; at > (number < 0 ? 1 : 0); at -= 3)
-        text.insert(static_cast<std::size_t>(at), ",");
+        text.insert(text.begin() + at, ',');
     return text;
 }
 
 std::string in_bytes(double bytes) {
-    for (const char* unit : {" B", " kB", " MB", " GB"}) {
-        if (bytes < 1000)
-            return bytes == std::floor(bytes) && unit[1] == 'B' ? std::to_string(static_cast<int>(bytes)) + unit
-                                                                : three_digits(bytes, unit);
+    if (bytes < 1000) return text_of(std::lround(bytes), " B");
+    for (const char* unit : {" kB", " MB", " GB"}) {
         bytes /= 1000;
+        if (bytes < 1000) return three_digits(bytes, unit);
     }
-    return three_digits(bytes, " TB");
+    return three_digits(bytes / 1000, " TB");
 }
 
-std::string in_powers(double number) {
-    for (const char* unit : {"", " k", " M", " B"}) {
-        if (number < 1000) return three_digits(number, unit);
+namespace {
+
+std::string in_thousands(double number, std::initializer_list<const char*> units) {
+    for (const char* unit : units) {
+        if (number < 999.5) return three_digits(number, unit);
         number /= 1000;
     }
-    return three_digits(number, " T");
+    return three_digits(number * 1000, *(units.end() - 1));
 }
+
+}  // namespace
+
+std::string in_powers(double number) { return in_thousands(number, {"", " k", " M", " B", " T"}); }
+std::string in_metric(double number) { return in_thousands(number, {" ", " k", " M", " G", " T"}); }
 
 Progress::Progress(std::string label, double total, std::string unit)
     : label_(std::move(label)),
@@ -90,7 +98,7 @@ void Progress::draw(double done, double seconds) {
     std::string bar;
     for (int i = 0; i < 30; ++i) bar += i < filled ? "█" : "░";
     const std::string rate =
-        unit_ == "B" ? in_bytes(done / seconds) : three_digits(done / seconds, (" " + unit_).c_str());
+        unit_ == "B" ? in_bytes(done / seconds) : three_digits(done / seconds, text_of(" ", unit_).c_str());
     std::fprintf(stderr, "\r\033[K%s %s %3.0f %%  %s/s  %.0f s left", label_.c_str(), bar.c_str(), share * 100,
                  rate.c_str(), left);
     std::fflush(stderr);

@@ -18,6 +18,7 @@ std::string faint(const std::string& text);
 
 std::string with_separators(std::int64_t number);  // 6,738,415,616
 std::string in_bytes(double bytes);                // 13.5 GB
+std::string in_metric(double number);              // 15.0 G, for FLOP
 std::string in_powers(double number);              // 6.74 B: thousands, millions, billions
 
 // A bar with rate and time left on standard error, from the third second on; nothing when that is no terminal.

@@ -29,15 +29,18 @@ bool holds_weights(const std::string& name) {
            std::equal(name.begin(), name.end(), pattern.begin(), pattern.end(), matches);
 }
 
-std::int64_t bytes_in(const Tensor& tensor) { return bytes_of(tensor.dtype(), tensor.elements()); }
+std::int64_t bytes_in(const Tensor& tensor, const WriteOptions& options) {
+    const bool converted = options.tensors.dtype && (is_float(tensor.dtype()) || is_quantised(tensor.dtype()));
+    return bytes_of(converted ? *options.tensors.dtype : tensor.dtype(), tensor.elements());
+}
 
 // In the order given; a tensor larger than a whole shard gets one of its own.
-std::vector<NamedTensors> cut(const NamedTensors& tensors, std::int64_t max_bytes) {
+std::vector<NamedTensors> cut(const NamedTensors& tensors, const WriteOptions& options) {
     std::vector<NamedTensors> shards(1);
     std::int64_t filled = 0;
     for (const auto& named : tensors) {
-        const std::int64_t bytes = bytes_in(named.second);
-        if (!shards.back().empty() && bytes > max_bytes - filled) {
+        const std::int64_t bytes = bytes_in(named.second, options);
+        if (!shards.back().empty() && bytes > options.max_shard_bytes - filled) {
             shards.emplace_back();
             filled = 0;
         }
@@ -47,14 +50,14 @@ std::vector<NamedTensors> cut(const NamedTensors& tensors, std::int64_t max_byte
     return shards;
 }
 
-Json index_of(const fs::path& folder, const std::vector<NamedTensors>& shards) {
+Json index_of(const fs::path& folder, const std::vector<NamedTensors>& shards, const WriteOptions& options) {
     std::map<std::string, std::string> shard_of;
     std::int64_t total = 0;
     for (std::size_t i = 0; i < shards.size(); ++i)
         for (const auto& [name, tensor] : shards[i]) {
             check(shard_of.emplace(name, shard_name(i, shards.size())).second, folder.string(), ": tensor ", Json(name),
                   ": given twice");
-            total += bytes_in(tensor);
+            total += bytes_in(tensor, options);
         }
     Json weight_map = Json::object();
     for (const auto& [name, shard] : shard_of) weight_map.set(name, shard);
@@ -68,8 +71,8 @@ class Batch {
    public:
     explicit Batch(fs::path folder) : folder_(std::move(folder)) {}
 
-    void add(const std::string& name, const NamedTensors& tensors, const Metadata& metadata) {
-        files_.push_back(stage_safetensors(folder_ / name, tensors, metadata));
+    void add(const std::string& name, const NamedTensors& tensors, const WriteOptions& options) {
+        files_.push_back(stage_safetensors(folder_ / name, tensors, options.metadata, options.tensors));
         names_.insert(name);
     }
 
@@ -112,14 +115,13 @@ void write_checkpoint(const fs::path& folder, const Json& config, const NamedTen
     fs::create_directories(folder, error);
     check(!error, folder.string(), ": cannot create the folder: ", error.message());
 
-    const std::vector<NamedTensors> shards = cut(tensors, options.max_shard_bytes);
+    const std::vector<NamedTensors> shards = cut(tensors, options);
     Batch batch(folder);
     if (shards.size() == 1) {
-        batch.add(single_name, tensors, options.metadata);
+        batch.add(single_name, tensors, options);
     } else {
-        const Json index = index_of(folder, shards);
-        for (std::size_t i = 0; i < shards.size(); ++i)
-            batch.add(shard_name(i, shards.size()), shards[i], options.metadata);
+        const Json index = index_of(folder, shards, options);
+        for (std::size_t i = 0; i < shards.size(); ++i) batch.add(shard_name(i, shards.size()), shards[i], options);
         batch.add(index_name, index);
     }
     batch.add(config_name, config);

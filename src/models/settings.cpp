@@ -28,17 +28,20 @@ Heads read_heads(const Config& config, const Heads& fallback) {
     return heads;
 }
 
-nn::Activation read_activation(const Config& config, const char* field, const char* fallback) {
+nn::Activation activation_named(const Config& config, const char* field, const std::string& name) {
     static const std::map<std::string, nn::Activation> known{
         {"relu", nn::Activation::relu},           {"gelu", nn::Activation::gelu},
         {"gelu_python", nn::Activation::gelu},    {"gelu_new", nn::Activation::gelu_tanh},
         {"gelu_fast", nn::Activation::gelu_tanh}, {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
         {"silu", nn::Activation::silu},           {"swish", nn::Activation::silu},
     };
-    const std::string name = config.text(field, fallback);
     const auto found = known.find(name);
     if (found == known.end()) config.reject(field, text_of("activation '", name, "' is not known"));
     return found->second;
+}
+
+nn::Activation read_activation(const Config& config, const char* field, const char* fallback) {
+    return activation_named(config, field, config.text(field, fallback));
 }
 
 namespace {

@@ -24,6 +24,8 @@ void check_heads(const Config& config, const Heads& heads, const char* heads_fie
 
 // "gelu", "gelu_new", "gelu_pytorch_tanh", "silu", "relu", …
 nn::Activation read_activation(const Config& config, const char* field, const char* fallback);
+// The same of a name that is only part of what the field holds.
+nn::Activation activation_named(const Config& config, const char* field, const std::string& name);
 
 // rope_parameters, or rope_theta and rope_scaling; `layer_type` picks one where they differ by kind of layer
 // ("sliding_attention"). The rotary width is head_width times partial_rotary_factor.

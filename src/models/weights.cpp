@@ -170,7 +170,8 @@ class Loader {
         const std::string stored = name.starts_with(bare_prefix_) ? name.substr(bare_prefix_.size()) : name;
         const auto found = tensors_.find(stored);
         if (found == tensors_.end()) {
-            missing_.push_back(stored);
+            const auto& optional = table_.optional;
+            if (std::find(optional.begin(), optional.end(), name) == optional.end()) missing_.push_back(stored);
             return nullptr;
         }
         used_.insert(stored);
@@ -227,6 +228,13 @@ class Loader {
 };
 
 }  // namespace
+
+void add_part(WeightTable& whole, const WeightTable& part, const std::string& ours, const std::string& theirs) {
+    for (const WeightName& name : part.names)
+        whole.names.push_back({text_of(ours, name.ours), text_of(theirs, name.theirs), name.surgery});
+    for (const std::string& pattern : part.ignored)
+        whole.ignored.push_back(pattern.starts_with('*') ? pattern : text_of(theirs, pattern));
+}
 
 void load_weights(nn::Module& module, const WeightTable& table, const formats::TensorMap& tensors,
                   const std::string& source) {

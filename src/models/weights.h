@@ -34,9 +34,14 @@ struct WeightTable {
     std::vector<std::string> ignored = {};
     // Parts of names in older checkpoints → the same here, replaced before anything is looked up.
     std::vector<std::pair<std::string, std::string>> older = {};
+    // Tensors that checkpoints may lack; the model is built with values for them.
+    std::vector<std::string> optional = {};
     // A prefix that checkpoints of the bare model lack.
     std::string optional_prefix = {};
 };
+
+// Adds a part's names to the whole's, each behind a prefix; what either ignores is ignored.
+void add_part(WeightTable& whole, const WeightTable& part, const std::string& ours, const std::string& theirs);
 
 // Fills every parameter of the module. Strict: every tensor is used and every parameter filled, or one error lists both
 // sides. Nothing is copied unless the surgery demands it.

@@ -13,6 +13,7 @@ struct Context {
     Tensor positions = {};  // i64 (T) or (B, T): where each token stands; undefined: 0, 1, 2, … after the cache
     ops::AttentionMask mask = {};  // which keys each query of self attention sees
     Tensor bias = {};              // added to the scores of self attention (T5's relative positions)
+    Tensor global_tokens = {};     // (B, T) bool: see and are seen by all, beside a window; undefined: none
     bool training = false;         // dropout is on
     bool recompute = false;        // stacks run each block again in backward instead of keeping its inside
     RandomKey key = {};            // of this step

@@ -16,17 +16,18 @@ Stack::Stack(std::vector<std::unique_ptr<Block>> given, std::unique_ptr<Layer> n
 namespace {
 
 // One block under recompute. Whatever the block leaves with the context must leave the function as an output, so that
-// it stands on the tape once, however often the block runs.
+// it stands on the tape once, however often the block runs; and the bias, which all blocks share, comes in as an input.
 Tensor run_again_in_backward(const Block& block, const Tensor& stream, const Context& context) {
     const auto run = [&block, context](const std::vector<Tensor>& in) {
         std::vector<Tensor> router_logits;
         Context inside = context;
+        inside.bias = in[1];
         inside.router_logits = &router_logits;
         std::vector<Tensor> outputs{block.forward(in[0], inside)};
         outputs.insert(outputs.end(), router_logits.begin(), router_logits.end());
         return outputs;
     };
-    const std::vector<Tensor> outputs = recompute(run, {stream});
+    const std::vector<Tensor> outputs = recompute(run, {stream, context.bias});
     if (context.router_logits)
         context.router_logits->insert(context.router_logits->end(), outputs.begin() + 1, outputs.end());
     return outputs[0];
@@ -68,16 +69,15 @@ Tensor CrossStack::forward(const Tensor& x, const Memory& memory, const Context&
     Tensor stream = x;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         const Context inside = context.child(i);
-        const auto run = [&block = *blocks[i], inside, mask = memory.mask](const Tensor& in, const Tensor& states,
-                                                                           CrossCache* kept) {
-            return block.forward(in, {states, mask}, inside, kept);
+        const auto run_again = [&block = *blocks[i], inside, mask = memory.mask](const std::vector<Tensor>& in) {
+            Context with_bias = inside;
+            with_bias.bias = in[2];
+            return std::vector<Tensor>{block.forward(in[0], {in[1], mask}, with_bias)};
         };
         if (context.recompute && !cache)
-            stream = recompute(
-                [run](const std::vector<Tensor>& in) { return std::vector<Tensor>{run(in[0], in[1], nullptr)}; },
-                {stream, memory.states})[0];
+            stream = recompute(run_again, {stream, memory.states, inside.bias})[0];
         else
-            stream = run(stream, memory.states, cache ? (*cache)[i].get() : nullptr);
+            stream = blocks[i]->forward(stream, memory, inside, cache ? (*cache)[i].get() : nullptr);
     }
     return final_norm ? final_norm->forward(stream) : stream;
 }

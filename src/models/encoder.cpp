@@ -1,0 +1,123 @@
+#include "models/encoder.h"
+
+#include <algorithm>
+
+#include "models/padding.h"
+#include "models/stream.h"
+#include "ops/binary.h"
+#include "ops/cast.h"
+#include "ops/cross_entropy.h"
+#include "ops/matmul.h"
+#include "ops/views.h"
+
+namespace tessera::models {
+
+bool has_masked_head(const Config& config) {
+    if (!config.has("architectures")) return true;
+    const std::vector<std::string> names = config.texts("architectures");
+    return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+        return name.ends_with("ForMaskedLM") || name.ends_with("ForPreTraining");
+    });
+}
+
+MaskedHead::MaskedHead(const EncoderParts& parts)
+    : dense_(parts.width, parts.width),
+      norm_(parts.width, parts.norm_eps),
+      bias_(Tensor::deferred({parts.vocabulary})),
+      activation_(parts.head_activation) {
+    if (!parts.tied) decoder_ = nn::Linear(parts.width, parts.vocabulary, false);
+}
+
+Tensor MaskedHead::forward(const Tensor& hidden, const nn::Embedding& tokens) const {
+    const Tensor x = norm_.forward(nn::activate(activation_, dense_.forward(hidden)));
+    return ops::linear(x, decoder_.weight.defined() ? decoder_.weight : tokens.weight, bias_);
+}
+
+void MaskedHead::visit(const nn::Visitor& visitor) {
+    visitor("dense", dense_);
+    visitor("norm", norm_);
+    if (decoder_.weight.defined()) visitor("decoder", decoder_);
+    visitor("bias", bias_);
+}
+
+Encoder::Encoder(const Config& settings, EncoderParts parts, WeightTable table)
+    : tokens_(parts.vocabulary, parts.width),
+      positions_(parts.positions, parts.width),
+      token_types_(parts.token_types, parts.width),
+      embedding_norm_(parts.width, parts.norm_eps),
+      padding_id_(parts.padding_id),
+      dropout_(parts.dropout) {
+    if (parts.has_head) head_ = std::make_unique<MaskedHead>(parts);
+    stack_ = nn::Stack(std::move(parts.blocks), nullptr);
+    config = settings;
+    weights = std::move(table);
+}
+
+Tensor Encoder::positions_of(const Tensor& ids) const {
+    const std::int64_t rows = ids.size(0), count = ids.size(1), available = positions_.weight.size(0);
+    const std::int64_t first = padding_id_ ? *padding_id_ + 1 : 0;
+    check(first + count <= available, "input_ids: ", count, " tokens, but the model has positions for ",
+          available - first);
+    if (!padding_id_) return Tensor::arange(count).to(ids.device());
+    std::vector<std::int64_t> positions = ids.to_vector<std::int64_t>();
+    for (std::int64_t row = 0; row < rows; ++row) {
+        std::int64_t next = first;
+        for (auto at = positions.begin() + row * count; at != positions.begin() + (row + 1) * count; ++at)
+            *at = *at == *padding_id_ ? *padding_id_ : next++;
+    }
+    return Tensor::from(positions, {rows, count}).to(ids.device());
+}
+
+Tensor Encoder::embed(const Batch& batch, const nn::Context& context) const {
+    const Tensor& ids = batch.input_ids;
+    check(ids.rank() == 2 && ids.size(1) > 0, "input_ids: expected (B, T), found ", ids.shape());
+    const Tensor types =
+        batch.token_type_ids.defined() ? batch.token_type_ids : Tensor::zeros(ids.shape(), DType::I64, ids.device());
+    check(types.shape() == ids.shape(), "token_type_ids: expected ", ids.shape(), ", found ", types.shape());
+    const Tensor words = ops::add(as_stream(tokens_.forward(ids)), as_stream(token_types_.forward(types)));
+    const Tensor x = ops::add(words, as_stream(positions_.forward(positions_of(ids))));
+    return nn::drop(embedding_norm_.forward(x), dropout_, context, stack_.blocks.size());
+}
+
+Tensor Encoder::encode(const Batch& batch, const nn::Context& given, const Observer& observer) const {
+    nn::Context context = given;
+    const Tensor embedded = embed(batch, context);
+    const auto check_mask = [&](const char* name, const Tensor& mask) {
+        check(!mask.defined() || mask.shape() == batch.input_ids.shape(), name, ": expected ", batch.input_ids.shape(),
+              ", found ", mask.shape());
+    };
+    check_mask("attention_mask", batch.attention_mask);
+    check_mask("global_attention_mask", batch.global_attention_mask);
+    padding_of(batch.attention_mask).apply(context.mask);
+    if (batch.global_attention_mask.defined()) context.global_tokens = batch.global_attention_mask.to(DType::Bool);
+    if (!observer) return stack_.forward(embedded, context);
+    observer("hidden_after_embed", embedded);
+    const Tensor hidden = stack_.forward(embedded, context, nullptr, [&](std::size_t block, const Tensor& output) {
+        observer(text_of("hidden_after_layer_", block + 1), output);
+    });
+    observer("last_hidden", hidden);
+    return hidden;
+}
+
+Tensor Encoder::forward(const Batch& batch, const nn::Context& context, const Observer& observer) const {
+    const Tensor hidden = encode(batch, context, observer);
+    return head_ ? head_->forward(hidden, tokens_) : hidden;
+}
+
+Tensor Encoder::loss(const Batch& batch, const nn::Context& context) const {
+    check(head_ != nullptr, config.source(), ": architectures: a model without a language-model head has no loss");
+    check(batch.labels.defined() && batch.labels.shape() == batch.input_ids.shape(), "labels: expected ",
+          batch.input_ids.shape(), ", found ", batch.labels.shape());
+    return ops::cross_entropy(head_->forward(encode(batch, context), tokens_), batch.labels);
+}
+
+void Encoder::visit(const nn::Visitor& visitor) {
+    visitor("tokens", tokens_);
+    visitor("positions", positions_);
+    visitor("token_types", token_types_);
+    visitor("embedding_norm", embedding_norm_);
+    stack_.visit(visitor);
+    visitor("head", head_);
+}
+
+}  // namespace tessera::models

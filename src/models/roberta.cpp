@@ -1,0 +1,32 @@
+// RoBERTa (Liu et al. 2019): BERT trained longer. Positions begin behind the padding id, at which padding itself
+// stands, and the head has other names.
+#include "models/bert.h"
+#include "models/families.h"
+
+namespace tessera::models {
+
+void make_roberta(const Config& config, EncoderParts& parts, WeightTable& weights) {
+    const std::int64_t padding = config.integer("pad_token_id", 1);
+    if (padding < 0 || padding >= parts.vocabulary)
+        config.reject("pad_token_id", text_of(padding, " is no token of a vocabulary of ", parts.vocabulary));
+    if (padding + 1 >= parts.positions)
+        config.reject("max_position_embeddings",
+                      text_of(parts.positions, " leaves no position behind the padding id ", padding));
+    parts.padding_id = padding;
+    parts.head_activation = nn::Activation::gelu;
+    weights.names.insert(weights.names.end(), {{"head.dense", "lm_head.dense"},
+                                               {"head.norm", "lm_head.layer_norm"},
+                                               {"head.decoder", "lm_head.decoder"},
+                                               {"head.bias", "lm_head.bias"}});
+    weights.ignored.push_back("lm_head.decoder.*");
+}
+
+std::unique_ptr<Model> roberta(const Config& config) {
+    const BertSettings settings = read_bert(config);
+    EncoderParts parts = bert_encoder(config, settings, 50265, bert_attention(settings));
+    WeightTable weights = bert_weights("roberta.");
+    make_roberta(config, parts, weights);
+    return std::make_unique<Encoder>(config, std::move(parts), std::move(weights));
+}
+
+}  // namespace tessera::models
