@@ -1,4 +1,5 @@
-// Any bytes are a file of llama2.c, a tokenizer of it, or one Error each.
+// Any bytes are a file of llama2.c, a tokenizer of it, or one Error each. Without kernels a file that fits ends where
+// rows would be copied, after all checks.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

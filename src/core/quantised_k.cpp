@@ -120,18 +120,25 @@ constexpr Q6Place q6_place(int i) {
 constexpr int q6_high_at = 128, q6_scales_at = 192, q6_d_at = 208, q6_bytes = 210;
 constexpr int q6_sub_blocks = 16, q6_width = 16;
 
+// Small integers first, floats after: the compiler makes vectors of each step.
 void decode_q6_k(const void* blocks, float* values, std::int64_t block_count) {
     const auto* block = static_cast<const std::uint8_t*>(blocks);
     for (std::int64_t b = 0; b < block_count; ++b, block += q6_bytes) {
+        std::int8_t q[elements];
+        for (int half = 0; half < 2; ++half) {
+            const std::uint8_t *low = block + half * 64, *high = block + q6_high_at + half * 32;
+            std::int8_t* out = q + half * 128;
+            for (int i = 0; i < 32; ++i) {
+                out[i] = static_cast<std::int8_t>(((low[i] & 15) | (high[i] & 3) << 4) - 32);
+                out[i + 32] = static_cast<std::int8_t>(((low[i + 32] & 15) | (high[i] >> 2 & 3) << 4) - 32);
+                out[i + 64] = static_cast<std::int8_t>((low[i] >> 4 | (high[i] >> 4 & 3) << 4) - 32);
+                out[i + 96] = static_cast<std::int8_t>((low[i + 32] >> 4 | high[i] >> 6 << 4) - 32);
+            }
+        }
         const float d = load_half(block + q6_d_at);
         for (int s = 0; s < q6_sub_blocks; ++s, values += q6_width) {
             const float scale = d * static_cast<float>(static_cast<std::int8_t>(block[q6_scales_at + s]));
-            const Q6Place place = q6_place(s * q6_width);
-            const std::uint8_t *low = block + place.low_byte, *high = block + q6_high_at + place.high_byte;
-            for (int i = 0; i < q6_width; ++i) {
-                const int q = (low[i] >> place.low_shift & 15) | (high[i] >> place.high_shift & 3) << 4;
-                values[i] = scale * static_cast<float>(q - 32);
-            }
+            for (int i = 0; i < q6_width; ++i) values[i] = scale * static_cast<float>(q[s * q6_width + i]);
         }
     }
 }

@@ -54,15 +54,17 @@ struct Nibbles {
             const float scale = load_half(block), minimum = HasMinimum ? load_half(block + 2) : 0;
             std::uint32_t high = 0;
             if constexpr (Bits == 5) std::memcpy(&high, block + high_at, sizeof high);
-            const auto value = [&](std::uint32_t nibble, int i) {
-                const int q = static_cast<int>(nibble | (high >> i & 1u) << 4) - zero;
+            const auto value = [&](int nibble, int i) {
+                const int q = nibble | static_cast<int>(high >> i & 1u) << 4;
                 if constexpr (HasMinimum) return static_cast<float>(q) * scale + minimum;
-                return static_cast<float>(q) * scale;
+                return static_cast<float>(q - zero) * scale;
             };
-            for (int i = 0; i < nibble_bytes; ++i) {
-                values[i] = value(block[low_at + i] & 15u, i);
-                values[i + nibble_bytes] = value(block[low_at + i] >> 4, i + nibble_bytes);
-            }
+            std::uint8_t nibbles[nibble_bytes];  // a copy that `values` cannot alias
+            std::memcpy(nibbles, block + low_at, nibble_bytes);
+#pragma GCC unroll 1  // unrolled, these loops would not become vectors
+            for (int i = 0; i < nibble_bytes; ++i) values[i] = value(nibbles[i] & 15, i);
+#pragma GCC unroll 1
+            for (int i = 0; i < nibble_bytes; ++i) values[i + 16] = value(nibbles[i] >> 4, i + 16);
         }
     }
 

@@ -3,7 +3,6 @@
 #include "core/mapped_file.h"
 #include "formats/byte_reader.h"
 #include "models/rope_rows.h"
-#include "ops/views.h"
 
 namespace tessera::models {
 namespace {
@@ -97,6 +96,12 @@ struct LayerTensor {
     std::int64_t rotated_heads;  // 0: rows stay where they are
 };
 
+Tensor layer_of(const Tensor& all, std::int64_t layer) {
+    Shape shape;
+    for (int dim = 1; dim < all.rank(); ++dim) shape.push_back(all.shape()[dim]);
+    return all.with_layout(shape, contiguous_strides(shape), all.offset() + layer * all.stride(0));
+}
+
 }  // namespace
 
 formats::Checkpoint parse_llama2c(std::span<std::byte> file, const std::shared_ptr<const void>& owner,
@@ -137,7 +142,7 @@ formats::Checkpoint parse_llama2c(std::span<std::byte> file, const std::shared_p
     if (head.defined()) out.tensors.emplace("lm_head.weight", head);
     for (const auto& [hub_name, all, rotated_heads] : layers)
         for (std::int64_t layer = 0; layer < h.layers; ++layer) {
-            Tensor one = ops::select(all, 0, layer);
+            Tensor one = layer_of(all, layer);
             if (rotated_heads > 0) one = rows_in_halves(one, rotated_heads, source);
             out.tensors.emplace(text_of("model.layers.", layer, ".", hub_name, ".weight"), one);
         }

@@ -2,13 +2,12 @@
 // stands, and the head has other names.
 #include "models/bert.h"
 #include "models/families.h"
+#include "models/settings.h"
 
 namespace tessera::models {
 
 void make_roberta(const Config& config, EncoderParts& parts, WeightTable& weights) {
-    const std::int64_t padding = config.integer("pad_token_id", 1);
-    if (padding < 0 || padding >= parts.vocabulary)
-        config.reject("pad_token_id", text_of(padding, " is no token of a vocabulary of ", parts.vocabulary));
+    const std::int64_t padding = read_token(config, "pad_token_id", 1, parts.vocabulary);
     if (padding + 1 >= parts.positions)
         config.reject("max_position_embeddings",
                       text_of(parts.positions, " leaves no position behind the padding id ", padding));

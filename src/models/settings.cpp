@@ -44,6 +44,12 @@ nn::Activation read_activation(const Config& config, const char* field, const ch
     return activation_named(config, field, config.text(field, fallback));
 }
 
+std::int64_t read_token(const Config& config, const char* field, std::int64_t fallback, std::int64_t vocabulary) {
+    const std::int64_t id = config.integer(field, fallback);
+    if (id < 0 || id >= vocabulary) config.reject(field, text_of(id, " is no token of a vocabulary of ", vocabulary));
+    return id;
+}
+
 namespace {
 
 // Where a scaled model was trained: in the scaling itself, or at the top.

@@ -27,6 +27,9 @@ nn::Activation read_activation(const Config& config, const char* field, const ch
 // The same of a name that is only part of what the field holds.
 nn::Activation activation_named(const Config& config, const char* field, const std::string& name);
 
+// A token's id, below the size of the vocabulary.
+std::int64_t read_token(const Config& config, const char* field, std::int64_t fallback, std::int64_t vocabulary);
+
 // rope_parameters, or rope_theta and rope_scaling; `layer_type` picks one where they differ by kind of layer
 // ("sliding_attention"). The rotary width is head_width times partial_rotary_factor.
 struct RopeDefaults {

@@ -30,14 +30,16 @@ FeedForward::FeedForward(const FeedForwardSettings& settings)
     : up(settings.width, settings.hidden, settings.has_bias),
       down(settings.hidden, settings.width, settings.has_bias),
       activation(settings.activation),
-      gated(settings.gated) {
+      gated(settings.gated),
+      dropout(settings.dropout) {
     if (gated) gate = Linear(settings.width, settings.hidden, settings.has_bias);
 }
 
-Tensor FeedForward::forward(const Tensor& x, const Context&) const {
+Tensor FeedForward::forward(const Tensor& x, const Context& context) const {
+    constexpr std::uint64_t inside_feed_forward = 16;  // past the uses of the blocks, which hand down their own key
     const Tensor hidden =
         gated ? gated_activation(activation, gate.forward(x), up.forward(x)) : activate(activation, up.forward(x));
-    return down.forward(hidden);
+    return down.forward(drop(hidden, dropout, context, inside_feed_forward));
 }
 
 void FeedForward::visit(const Visitor& visitor) {

@@ -22,6 +22,7 @@ struct FeedForwardSettings {
     Activation activation = Activation::gelu;
     bool gated = false;
     bool has_bias = true;
+    double dropout = 0;  // after the activation
 };
 
 class FeedForward : public PositionWise {
@@ -33,6 +34,7 @@ class FeedForward : public PositionWise {
     Linear gate, up, down;  // gate has no weight unless gated
     Activation activation;
     bool gated;
+    double dropout;
 };
 
 // activation(gate) · up, fused where there is a kernel for it.

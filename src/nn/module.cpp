@@ -7,17 +7,23 @@
 
 namespace tessera::nn {
 
-Visitor::Visitor(OnTensor on_tensor, OnModule on_module)
-    : actions_(std::make_shared<const std::pair<OnTensor, OnModule>>(std::move(on_tensor), std::move(on_module))) {}
+Visitor::Visitor(OnTensor on_tensor, OnModule on_module, OnTensor on_fixed)
+    : actions_(
+          std::make_shared<const Actions>(Actions{std::move(on_tensor), std::move(on_module), std::move(on_fixed)})) {}
 
 void Visitor::operator()(const std::string& name, Tensor& tensor) const {
-    if (tensor.defined() && actions_->first) actions_->first(full_name(name), tensor);
+    if (tensor.defined() && actions_->on_tensor) actions_->on_tensor(full_name(name), tensor);
+}
+
+void Visitor::fixed(const std::string& name, Tensor& tensor) const {
+    if (!actions_->on_fixed) return (*this)(name, tensor);
+    if (tensor.defined()) actions_->on_fixed(full_name(name), tensor);
 }
 
 void Visitor::operator()(const std::string& name, Module& module) const {
     Visitor inside = *this;
     inside.prefix_ = full_name(name);
-    if (actions_->second) actions_->second(inside.prefix_, module);
+    if (actions_->on_module) actions_->on_module(inside.prefix_, module);
     module.visit(inside);
 }
 
@@ -36,7 +42,8 @@ std::int64_t parameter_count(Module& module) {
 }
 
 void set_requires_grad(Module& module, bool requires_grad) {
-    for (const auto& [name, tensor] : parameters(module)) tensor->set_requires_grad(requires_grad);
+    const auto set = [&](const std::string&, Tensor& tensor) { tensor.set_requires_grad(requires_grad); };
+    module.visit(Visitor(set, {}, [](const std::string&, Tensor&) {}));
 }
 
 void move_to(Module& module, Device device) {

@@ -23,10 +23,12 @@ class Visitor {
     using OnTensor = std::function<void(const std::string& name, Tensor& tensor)>;
     using OnModule = std::function<void(const std::string& name, Module& module)>;
 
-    explicit Visitor(OnTensor on_tensor, OnModule on_module = {});
+    // `on_fixed` is told tensors that are kept with the parameters but never learned; without it they are like others.
+    explicit Visitor(OnTensor on_tensor, OnModule on_module = {}, OnTensor on_fixed = {});
 
     void operator()(const std::string& name,
                     Tensor& tensor) const;  // an undefined tensor (no bias, say) is passed over
+    void fixed(const std::string& name, Tensor& tensor) const;
     void operator()(const std::string& name, Module& module) const;
     template <class M>
     void operator()(const std::string& name, const std::unique_ptr<M>& module) const {
@@ -40,7 +42,12 @@ class Visitor {
    private:
     std::string full_name(const std::string& name) const { return prefix_.empty() ? name : prefix_ + "." + name; }
 
-    std::shared_ptr<const std::pair<OnTensor, OnModule>> actions_;
+    struct Actions {
+        OnTensor on_tensor;
+        OnModule on_module;
+        OnTensor on_fixed;
+    };
+    std::shared_ptr<const Actions> actions_;
     std::string prefix_;
 };
 
@@ -63,8 +70,8 @@ struct NamedTensor {
     Tensor* tensor;
 };
 std::vector<NamedTensor> parameters(Module& module);
-std::int64_t parameter_count(Module& module);  // a tied tensor counts once
-void set_requires_grad(Module& module, bool requires_grad);
+std::int64_t parameter_count(Module& module);                // a tied tensor counts once
+void set_requires_grad(Module& module, bool requires_grad);  // of all but the fixed ones
 void move_to(Module& module, Device device);
 void convert_to(Module& module, DType dtype);
 

@@ -4,7 +4,7 @@
 #include "kernels/gemm.h"
 #include "kernels/reduce.h"
 #include "ops/binary.h"
-#include "ops/quantised_product.h"
+#include "ops/weight_product.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
 

@@ -3,7 +3,7 @@
 #include "kernels/gemm.h"
 #include "kernels/reduce.h"
 #include "ops/binary.h"
-#include "ops/quantised_product.h"
+#include "ops/weight_product.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
 
@@ -92,7 +92,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
           " does not fit a weight of ", weight.shape());
     check(!bias.defined() || (bias.rank() == 1 && bias.size(0) == weight.size(0)), "linear: bias of ", bias.shape(),
           " does not fit a weight of ", weight.shape());
-    if (bias.defined()) check_operands("linear", x, bias);
+    if (bias.defined()) check_weight("linear", x, bias);
     Shape shape = x.shape();
     shape[x.rank() - 1] = weight.size(0);
     const std::int64_t rows = weight.size(1) ? x.elements() / weight.size(1) : Shape(shape).elements();

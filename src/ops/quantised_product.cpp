@@ -3,13 +3,15 @@
 #include <algorithm>
 
 #include "kernels/gemm.h"
+#include "kernels/quantised_dots.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
 
 namespace tessera::ops {
 namespace {
 
-constexpr std::int64_t panel_elements = std::int64_t{1} << 19;  // 2 MiB of f32: decoded values stay in the cache
+constexpr std::int64_t panel_elements = std::int64_t{1}
+                                        << 20;  // 4 MiB of f32: much is multiplied at once, and still near
 
 DType compute_dtype(DType dtype) { return dtype == DType::F64 ? DType::F64 : DType::F32; }
 
@@ -51,6 +53,11 @@ void multiply_by_weight(const Tensor& x, const Tensor& weight, const Tensor& bia
     const DType dtype = compute_dtype(x.dtype());
     const Tensor rows = x.to(dtype), result = result_like(out, dtype);
     const Tensor wide_bias = bias.defined() ? bias.to(dtype) : bias;
+    if (dtype == DType::F32 && x.size(0) <= kernels::most_quantised_vectors) {
+        kernels::quantised_dots.on(x.device())(rows.contiguous_copy_if_needed().view(), weight.view(), wide_bias.view(),
+                                               result.view());
+        return bring_home(result, out);
+    }
     for_panels(weight, dtype, [&](std::int64_t first, std::int64_t last, const Tensor& panel) {
         const Tensor bias_here = bias.defined() ? slice(wide_bias, 0, first, last) : Tensor();
         gemm(rows.view(), transpose(panel, 0, 1).view(), bias_here.view(), slice(result, 1, first, last).view(), {});

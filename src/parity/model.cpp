@@ -79,7 +79,9 @@ void check_gradients(const Case& run, Model& model) {
     backward(loss);
     std::map<std::string, Tensor> gradients;
     for (auto& [name, gradient] :
-         models::checkpoint_tensors(model, model.weights, [](const Tensor& parameter) { return parameter.grad(); }))
+         models::checkpoint_tensors(model, model.weights, [](const Tensor& parameter) {
+             return parameter.requires_grad() ? parameter.grad() : Tensor();  // fixed ones have none
+         }))
         gradients["grad." + name] = gradient;
     // A gradient that is zero in exact arithmetic (of a key's bias, which softmax cancels) is the rounding of sums of
     // the others' size: with this floor, what passes is one f32 epsilon of the largest.

@@ -79,6 +79,25 @@ TEST(Module, InitialValuesDependOnKeyAndNameAlone) {
     EXPECT_EQ(static_cast<RmsNorm&>(*b.layers[0]).weight.to_vector<float>(), std::vector<float>(4, 1));
 }
 
+struct WithFixed : Module {
+    void visit(const Visitor& visitor) override {
+        visitor("inner", inner);
+        visitor.fixed("table", table);
+    }
+    Linear inner{3, 2};
+    Tensor table = Tensor::zeros({4});
+};
+
+TEST(Module, FixedTensorsAreKeptButNotLearned) {
+    WithFixed module;
+    initialise(module, {.seed = 1});
+    ASSERT_EQ(parameters(module).size(), 3u);
+    EXPECT_EQ(parameters(module)[2].name, "table");
+    set_requires_grad(module, true);
+    EXPECT_TRUE(module.inner.weight.requires_grad());
+    EXPECT_FALSE(module.table.requires_grad());
+}
+
 TEST(Linear, EveryParameterLearns) {
     Linear linear(5, 3);
     randomise(linear);
@@ -118,6 +137,18 @@ TEST(FeedForward, EveryKindIsItsFormulaAndLearns) {
             EXPECT_LE(relative_error(module.forward(x), module.down.forward(hidden)), 1e-12);
             expect_gradients(module, [&] { return weighted_total(module.forward(x)); });
         }
+}
+
+TEST(FeedForward, DropsInsideInTrainingOnly) {
+    FeedForward layer({.width = 5, .hidden = 7, .dropout = 0.5});
+    randomise(layer);
+    const Tensor x = random_tensor({3, 5}, 2);
+    const Tensor plain = layer.forward(x);
+    const Context training{.training = true, .key = {.seed = 3}};
+    EXPECT_TRUE(same_bits(layer.forward(x, {.key = {.seed = 3}}), plain));
+    EXPECT_FALSE(same_bits(layer.forward(x, training), plain));
+    EXPECT_TRUE(same_bits(layer.forward(x, training), layer.forward(x, training)));
+    expect_gradients(layer, [&] { return weighted_total(layer.forward(x, training)); });
 }
 
 TEST(PatchEmbedding, IsAConvolutionWhoseStrideIsItsKernel) {

@@ -1,0 +1,48 @@
+// Marian's translation models (Junczys-Dowmunt et al. 2018): the original Transformer (Vaswani et al. 2017) with
+// sinusoidal positions and a norm after each sum.
+#include "models/bart.h"
+#include "models/families.h"
+#include "models/settings.h"
+#include "ops/concat.h"
+#include "ops/sinusoidal.h"
+#include "ops/views.h"
+
+namespace tessera::models {
+namespace {
+
+// All sines stand before all cosines.
+Tensor positions_by_halves(std::int64_t count, std::int64_t width) {
+    const Tensor pairs = ops::sinusoidal_positions(count, width);
+    return ops::concat({ops::slice(pairs, 1, 0, width, 2), ops::slice(pairs, 1, 1, width, 2)}, 1);
+}
+
+}  // namespace
+
+std::unique_ptr<Model> marian(const Config& config) {
+    EncoderDecoderParts parts =
+        bart_parts(config, {.vocabulary = 58101, .decoder_start_id = 58100, .padding_id = 58100});
+    const Tensor positions = positions_by_halves(config.positive("max_position_embeddings", 1024), parts.width);
+    parts.encoder_entrance.fixed_positions = parts.decoder_entrance.fixed_positions = positions;
+    WeightTable weights = bart_weights();
+    for (const std::string side : {"encoder", "decoder"}) {  // only older checkpoints keep the sinusoids
+        const std::string stored = "model." + side + ".embed_positions.weight";
+        weights.names.push_back({side + "_entrance.fixed_positions", stored});
+        weights.optional.push_back(stored);
+    }
+    const std::int64_t decoder_vocabulary = config.positive("decoder_vocab_size", parts.vocabulary);
+    if (config.boolean("share_encoder_decoder_embeddings", true)) {
+        if (decoder_vocabulary != parts.vocabulary)
+            config.reject("decoder_vocab_size",
+                          text_of("a shared embedding has ", parts.vocabulary, " tokens, not ", decoder_vocabulary));
+    } else {
+        parts.decoder_vocabulary = decoder_vocabulary;
+        for (const char* field : {"pad_token_id", "decoder_start_token_id"})
+            read_token(config, field, 58100, decoder_vocabulary);
+        weights.older.clear();
+        weights.names[0].theirs = "model.encoder.embed_tokens";
+        weights.names.push_back({"decoder_tokens", "model.decoder.embed_tokens"});
+    }
+    return std::make_unique<EncoderDecoder>(config, std::move(parts), std::move(weights));
+}
+
+}  // namespace tessera::models
