@@ -36,7 +36,8 @@ int convert_command(const std::vector<std::string>& arguments) {
                      "Writes a model again, in another dtype or cut into other files. Everything beside the weights\n"
                      "(tokenizer, templates) goes along.",
                      "tessera convert DIR OUT --dtype bf16 --max-shard 5GB");
-    parser.positional("DIR", source, "the model: a folder of the Hub's layout");
+    parser.positional("DIR", source,
+                      "the model: a folder of the Hub's layout, a .gguf file, or one of llama2.c (.bin)");
     parser.positional("OUT", folder, "the folder to write");
     parser.option("--dtype", dtype_name, "f32, bf16 or f16; as it is unless given");
     parser.option("--max-shard", max_shard, "the largest file, e.g. 5GB");
@@ -46,7 +47,7 @@ int convert_command(const std::vector<std::string>& arguments) {
     if (!dtype_name.empty()) options.tensors.dtype = models::weight_dtype(dtype_name, "--dtype");
     std::error_code error;
     check(!fs::equivalent(source, folder, error), folder, ": is the folder that would be read; name another");
-    const formats::Checkpoint checkpoint = formats::open_checkpoint(source);
+    const formats::Checkpoint checkpoint = models::open(source);
     models::load(checkpoint);  // strict: what is written is a whole model
 
     formats::NamedTensors tensors(checkpoint.tensors.begin(), checkpoint.tensors.end());

@@ -66,7 +66,7 @@ int generate_command(const std::vector<std::string>& arguments) {
     bool ignore_stop = false, json = false;
     Arguments parser("generate", "Continues a prompt of token ids, the most probable token each time.",
                      "tessera generate DIR --ids 5,17,42 --max-new 16");
-    parser.positional("DIR", folder, "a folder of the Hub's layout");
+    parser.positional("DIR", folder, "a folder of the Hub's layout, or a .gguf file");
     parser.option("--ids", prompts, "the prompt, e.g. 1,2,3; given again, several prompts run as one batch");
     parser.option("--max-new", max_new, "how many tokens at most");
     parser.flag("--ignore-stop", ignore_stop, "go on past the end-of-text token");
@@ -82,7 +82,7 @@ int generate_command(const std::vector<std::string>& arguments) {
     std::vector<std::vector<std::int64_t>> ids;
     for (const std::string& prompt : prompts) ids.push_back(ids_of(prompt));
     const Device device = device_named(device_name);
-    const formats::Checkpoint checkpoint = formats::open_checkpoint(folder);
+    const formats::Checkpoint checkpoint = models::open(folder);
     const std::unique_ptr<models::Model> model = models::load(checkpoint);
     if (device != cpu) nn::move_to(*model, device);
     models::Batch batch = inference::batch_of(ids);

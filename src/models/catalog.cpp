@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "models/families.h"
+#include "models/gguf_checkpoint.h"
+#include "models/llama2c_checkpoint.h"
 #include "models/presets.h"
 
 namespace tessera::models {
@@ -55,7 +57,16 @@ Config config_named(const std::string& name) {
     if (found != known.end()) return {formats::Json::parse(found->text, name), name};
     check(std::filesystem::exists(name), name,
           ": neither a folder, a config.json nor a preset; `tessera inspect --list` shows the presets");
-    return formats::read_config(name);
+    const bool is_weights = !std::filesystem::is_directory(name) && std::filesystem::path(name).extension() != ".json";
+    return is_weights ? open(name).config : formats::read_config(name);
+}
+
+formats::Checkpoint open(const std::filesystem::path& path) {
+    check(std::filesystem::exists(path), path.string(), ": no such file or folder");
+    if (std::filesystem::is_directory(path)) return formats::open_checkpoint(path);
+    if (path.extension() == ".gguf") return open_gguf(path);
+    if (path.extension() == ".bin") return open_llama2c(path);
+    fail(path.string(), ": expected a folder of the Hub's layout, a .gguf file or a .bin file of llama2.c");
 }
 
 std::span<const Architecture> catalog() { return architectures; }
@@ -88,7 +99,7 @@ std::unique_ptr<Model> load(const formats::Checkpoint& checkpoint) {
     return model;
 }
 
-std::unique_ptr<Model> load(const std::filesystem::path& folder) { return load(formats::open_checkpoint(folder)); }
+std::unique_ptr<Model> load(const std::filesystem::path& path) { return load(open(path)); }
 
 void save(Model& model, const std::filesystem::path& folder, const formats::WriteOptions& options) {
     formats::write_checkpoint(

@@ -16,7 +16,9 @@ struct Architecture {
     std::unique_ptr<Model> (*build)(const Config& config);
 };
 
-// The config.json of a folder, a file, or a preset (configs/) by name.
+// A folder of the Hub's layout, a GGUF file or a file of llama2.c, as one kind of checkpoint.
+formats::Checkpoint open(const std::filesystem::path& folder_or_file);
+// The configuration of any of these, a config.json, or a preset (configs/) by name.
 Config config_named(const std::string& folder_file_or_preset);
 
 std::span<const Architecture> catalog();
@@ -32,7 +34,7 @@ std::unique_ptr<Model> initialised(const Config& config, std::uint64_t seed, DTy
                                    const std::function<void(const Tensor& parameter)>& on_parameter = {});
 // A model over the checkpoint's tensors; they stay where they are mapped unless the family's layout differs from ours.
 std::unique_ptr<Model> load(const formats::Checkpoint& checkpoint);
-std::unique_ptr<Model> load(const std::filesystem::path& folder);
+std::unique_ptr<Model> load(const std::filesystem::path& folder_or_file);
 // Config and weights under the checkpoint's names, as the reference would have written them.
 void save(Model& model, const std::filesystem::path& folder, const formats::WriteOptions& options = {});
 
