@@ -6,6 +6,11 @@
 
 namespace tessera::cli {
 
+int convert_command(const std::vector<std::string>& arguments);
+int generate_command(const std::vector<std::string>& arguments);
+int init_command(const std::vector<std::string>& arguments);
+int inspect_command(const std::vector<std::string>& arguments);
 int ops_command(const std::vector<std::string>& arguments);
+int parity_command(const std::vector<std::string>& arguments);
 
 }  // namespace tessera::cli

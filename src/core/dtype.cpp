@@ -2,43 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
+
+#include "core/quantised.h"
 
 namespace tessera {
 namespace {
 
-// Q8_0: 32 values as one f16 scale and 32 signed bytes.
-constexpr int q8_0_elements = 32;
-constexpr int q8_0_bytes = 2 + q8_0_elements;
-
-void decode_q8_0(const void* blocks, float* values, std::int64_t block_count) {
-    const auto* bytes = static_cast<const std::uint8_t*>(blocks);
-    for (std::int64_t b = 0; b < block_count; ++b, bytes += q8_0_bytes) {
-        Float16 scale;
-        std::memcpy(&scale.bits, bytes, 2);
-        for (int i = 0; i < q8_0_elements; ++i)
-            values[b * q8_0_elements + i] = static_cast<float>(scale) * static_cast<std::int8_t>(bytes[2 + i]);
-    }
-}
-
-void encode_q8_0(const float* values, void* blocks, std::int64_t block_count) {
-    auto* bytes = static_cast<std::uint8_t*>(blocks);
-    for (std::int64_t b = 0; b < block_count; ++b, bytes += q8_0_bytes, values += q8_0_elements) {
-        float largest = 0;
-        for (int i = 0; i < q8_0_elements; ++i) largest = std::max(largest, std::fabs(values[i]));
-        const float scale = largest / 127.0f;
-        const float inverse = scale > 0 ? 1.0f / scale : 0.0f;
-        const Float16 stored(scale);
-        std::memcpy(bytes, &stored.bits, 2);
-        for (int i = 0; i < q8_0_elements; ++i)
-            bytes[2 + i] = static_cast<std::uint8_t>(static_cast<std::int8_t>(std::lround(values[i] * inverse)));
-    }
-}
-
-constexpr BlockCodec q8_0_codec{decode_q8_0, encode_q8_0};
-
-constexpr std::array<DTypeInfo, 9> table{{
+constexpr std::array<DTypeInfo, 16> table{{
     {"f64", 1, 8, nullptr},
     {"f32", 1, 4, nullptr},
     {"bf16", 1, 2, nullptr},
@@ -47,7 +17,14 @@ constexpr std::array<DTypeInfo, 9> table{{
     {"i32", 1, 4, nullptr},
     {"u8", 1, 1, nullptr},
     {"bool", 1, 1, nullptr},
-    {"q8_0", q8_0_elements, q8_0_bytes, &q8_0_codec},
+    {"q8_0", 32, 34, &q8_0_codec},
+    {"q4_0", 32, 18, &q4_0_codec},
+    {"q4_1", 32, 20, &q4_1_codec},
+    {"q5_0", 32, 22, &q5_0_codec},
+    {"q5_1", 32, 24, &q5_1_codec},
+    {"q4_k", 256, 144, &q4_k_codec},
+    {"q5_k", 256, 176, &q5_k_codec},
+    {"q6_k", 256, 210, &q6_k_codec},
 }};
 
 }  // namespace

@@ -13,7 +13,24 @@
 
 namespace tessera {
 
-enum class DType : std::uint8_t { F64, F32, BF16, F16, I64, I32, U8, Bool, Q8_0 };
+enum class DType : std::uint8_t {
+    F64,
+    F32,
+    BF16,
+    F16,
+    I64,
+    I32,
+    U8,
+    Bool,
+    Q8_0,
+    Q4_0,
+    Q4_1,
+    Q5_0,
+    Q5_1,
+    Q4_K,
+    Q5_K,
+    Q6_K
+};
 
 struct BlockCodec {
     void (*decode)(const void* blocks, float* values, std::int64_t block_count);

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Two paths are one place only after links are followed: `../../blobs/x` may well be inside.
+// Both without links and `..`.
 bool is_inside(const fs::path& file, const fs::path& folder) {
     const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
     return end == folder.end();
@@ -34,18 +34,23 @@ bool is_plain_name(const std::string& name) {
 fs::path find_file(const fs::path& folder, const std::string& name) {
     const fs::path path = folder / name;
     std::error_code error;
+    if (fs::symlink_status(path, error).type() == fs::file_type::not_found) return {};
+    check(!error, path.string(), ": ", error.message());
     const fs::path target = fs::canonical(path, error);
-    if (error) {
-        check(!fs::is_symlink(fs::symlink_status(path, error)), path.string(), ": a link that leads nowhere");
-        return {};
-    }
-    const fs::path home = fs::canonical(folder);
+    check(!error, path.string(), ": a link that leads nowhere: ", error.message());
+    const fs::path home = fs::canonical(folder, error);
+    check(!error, folder.string(), ": ", error.message());
     check(is_inside(target, home) || is_hub_blob(target, home), path.string(), ": a link out of the folder, to ",
           target.string(), "; only links within it, or to the blobs of its Hub cache, are followed");
     return path;
 }
 
 Config read_config_file(const fs::path& path) { return {Json::read(path), path.string()}; }
+
+Config read_generation_config(const fs::path& folder) {
+    const fs::path file = find_file(folder, generation_config_name);
+    return file.empty() ? Config(Json::object(), (folder / generation_config_name).string()) : read_config_file(file);
+}
 
 // Tensor names by shard.
 std::map<std::string, std::set<std::string>> read_index(const fs::path& path) {
@@ -84,7 +89,7 @@ TensorMap read_weights(const fs::path& folder) {
         return read_safetensors(single).tensors;
     if (const fs::path index = find_file(folder, index_name); !index.empty()) return read_shards(folder, index);
     const bool pickled =
-        fs::exists(folder / "pytorch_model.bin") || fs::exists(folder / "pytorch_model.bin.index.json");
+        !find_file(folder, "pytorch_model.bin").empty() || !find_file(folder, "pytorch_model.bin.index.json").empty();
     fail(folder.string(), ": no weights: neither ", single_name, " nor ", index_name, " is there",
          pickled ? "; pytorch_model.bin must be converted to safetensors first" : "");
 }
@@ -103,11 +108,10 @@ Checkpoint open_checkpoint(const fs::path& folder) {
     std::error_code error;
     check(fs::exists(folder, error), folder.string(), ": no such folder");
     check(fs::is_directory(folder, error), folder.string(), ": not a folder");
-    Checkpoint out{.folder = folder, .config = read_config(folder), .generation_config = {}, .tensors = {}};
-    if (const fs::path file = find_file(folder, generation_config_name); !file.empty())
-        out.generation_config = read_config_file(file);
-    out.tensors = read_weights(folder);
-    return out;
+    return {.folder = folder,
+            .config = read_config(folder),
+            .generation_config = read_generation_config(folder),
+            .tensors = read_weights(folder)};
 }
 
 }  // namespace tessera::formats

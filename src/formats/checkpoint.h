@@ -23,6 +23,8 @@ Config read_config(const std::filesystem::path& folder_or_json_file);
 struct WriteOptions {
     std::int64_t max_shard_bytes = 5'000'000'000;
     Metadata metadata = {{"format", "pt"}};  // without it some readers refuse the file
+    Json generation_config = {};             // written too unless null
+    SafetensorsOptions tensors = {};
 };
 
 // Writes into a new folder, or over an earlier checkpoint. All files are complete before the first takes its name, and

@@ -1,5 +1,6 @@
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
-#include <regex>
 #include <set>
 
 #include "formats/atomic_file.h"
@@ -17,15 +18,29 @@ std::string shard_name(std::size_t index, std::size_t count) {
     return name;
 }
 
-std::int64_t bytes_in(const Tensor& tensor) { return bytes_of(tensor.dtype(), tensor.elements()); }
+// Whether an earlier save could have written a file of this name.
+bool holds_weights(const std::string& name) {
+    static const std::string pattern = shard_name(0, 1);
+    const auto matches = [](char letter, char wanted) {
+        return std::isdigit(static_cast<unsigned char>(wanted)) ? std::isdigit(static_cast<unsigned char>(letter)) != 0
+                                                                : letter == wanted;
+    };
+    return name == single_name || name == index_name ||
+           std::equal(name.begin(), name.end(), pattern.begin(), pattern.end(), matches);
+}
+
+std::int64_t bytes_in(const Tensor& tensor, const WriteOptions& options) {
+    const bool converted = options.tensors.dtype && (is_float(tensor.dtype()) || is_quantised(tensor.dtype()));
+    return bytes_of(converted ? *options.tensors.dtype : tensor.dtype(), tensor.elements());
+}
 
 // In the order given; a tensor larger than a whole shard gets one of its own.
-std::vector<NamedTensors> cut(const NamedTensors& tensors, std::int64_t max_bytes) {
+std::vector<NamedTensors> cut(const NamedTensors& tensors, const WriteOptions& options) {
     std::vector<NamedTensors> shards(1);
     std::int64_t filled = 0;
     for (const auto& named : tensors) {
-        const std::int64_t bytes = bytes_in(named.second);
-        if (!shards.back().empty() && bytes > max_bytes - filled) {
+        const std::int64_t bytes = bytes_in(named.second, options);
+        if (!shards.back().empty() && bytes > options.max_shard_bytes - filled) {
             shards.emplace_back();
             filled = 0;
         }
@@ -35,13 +50,14 @@ std::vector<NamedTensors> cut(const NamedTensors& tensors, std::int64_t max_byte
     return shards;
 }
 
-Json index_of(const std::vector<NamedTensors>& shards) {
+Json index_of(const fs::path& folder, const std::vector<NamedTensors>& shards, const WriteOptions& options) {
     std::map<std::string, std::string> shard_of;
     std::int64_t total = 0;
     for (std::size_t i = 0; i < shards.size(); ++i)
         for (const auto& [name, tensor] : shards[i]) {
-            check(shard_of.emplace(name, shard_name(i, shards.size())).second, "tensor ", Json(name), ": given twice");
-            total += bytes_in(tensor);
+            check(shard_of.emplace(name, shard_name(i, shards.size())).second, folder.string(), ": tensor ", Json(name),
+                  ": given twice");
+            total += bytes_in(tensor, options);
         }
     Json weight_map = Json::object();
     for (const auto& [name, shard] : shard_of) weight_map.set(name, shard);
@@ -55,8 +71,8 @@ class Batch {
    public:
     explicit Batch(fs::path folder) : folder_(std::move(folder)) {}
 
-    void add(const std::string& name, const NamedTensors& tensors, const Metadata& metadata) {
-        files_.push_back(stage_safetensors(folder_ / name, tensors, metadata));
+    void add(const std::string& name, const NamedTensors& tensors, const WriteOptions& options) {
+        files_.push_back(stage_safetensors(folder_ / name, tensors, options.metadata, options.tensors));
         names_.insert(name);
     }
 
@@ -71,13 +87,16 @@ class Batch {
     }
 
     void remove_stale_weights() const {
-        static const std::regex weights(R"(model(-\d{5}-of-\d{5})?\.safetensors|model\.safetensors\.index\.json)");
+        std::error_code error;
         std::vector<fs::path> stale;
-        for (const auto& entry : fs::directory_iterator(folder_)) {
+        for (const auto& entry : fs::directory_iterator(folder_, error)) {
             const std::string name = entry.path().filename();
-            if (std::regex_match(name, weights) && !names_.contains(name)) stale.push_back(entry.path());
+            if (holds_weights(name) && !names_.contains(name)) stale.push_back(entry.path());
         }
-        for (const fs::path& path : stale) fs::remove(path);
+        for (const fs::path& path : stale) {
+            fs::remove(path, error);
+            check(!error, path.string(), ": cannot remove what an earlier save left: ", error.message());
+        }
     }
 
    private:
@@ -96,17 +115,17 @@ void write_checkpoint(const fs::path& folder, const Json& config, const NamedTen
     fs::create_directories(folder, error);
     check(!error, folder.string(), ": cannot create the folder: ", error.message());
 
-    const std::vector<NamedTensors> shards = cut(tensors, options.max_shard_bytes);
+    const std::vector<NamedTensors> shards = cut(tensors, options);
     Batch batch(folder);
     if (shards.size() == 1) {
-        batch.add(single_name, tensors, options.metadata);
+        batch.add(single_name, tensors, options);
     } else {
-        const Json index = index_of(shards);
-        for (std::size_t i = 0; i < shards.size(); ++i)
-            batch.add(shard_name(i, shards.size()), shards[i], options.metadata);
+        const Json index = index_of(folder, shards, options);
+        for (std::size_t i = 0; i < shards.size(); ++i) batch.add(shard_name(i, shards.size()), shards[i], options);
         batch.add(index_name, index);
     }
     batch.add(config_name, config);
+    if (!options.generation_config.is_null()) batch.add(generation_config_name, options.generation_config);
     batch.commit();
     batch.remove_stale_weights();
 }

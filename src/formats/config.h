@@ -40,7 +40,8 @@ class Config {
 
     [[noreturn]] void reject(std::string_view name, std::string_view reason) const;
 
-    const Json& json() const { return json_; }
+    const Json& json() const& { return json_; }
+    Json json() && { return std::move(json_); }
     const std::string& source() const { return source_; }
 
    private:

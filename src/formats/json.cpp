@@ -98,6 +98,13 @@ class Writer {
 
 }  // namespace
 
+Json::Members::Members() = default;
+Json::Members::Members(const Members&) = default;
+Json::Members::Members(Members&&) noexcept = default;
+Json::Members& Json::Members::operator=(const Members&) = default;
+Json::Members& Json::Members::operator=(Members&&) noexcept = default;
+Json::Members::~Members() = default;
+
 Json Json::array() {
     Json out;
     out.value_.emplace<std::vector<Json>>();
@@ -126,19 +133,34 @@ double Json::as_number() const {
     return std::get<double>(value_);
 }
 
-const std::string& Json::as_string() const {
+const std::string& Json::as_string() const& {
     expect(*this, Kind::String);
     return std::get<std::string>(value_);
 }
 
-const std::vector<Json>& Json::items() const {
+const std::vector<Json>& Json::items() const& {
     expect(*this, Kind::Array);
     return std::get<std::vector<Json>>(value_);
 }
 
-const std::vector<Json::Member>& Json::members() const {
+const std::vector<Json::Member>& Json::members() const& {
     expect(*this, Kind::Object);
     return std::get<Members>(value_).list;
+}
+
+std::string Json::as_string() && {
+    expect(*this, Kind::String);
+    return std::get<std::string>(std::move(value_));
+}
+
+std::vector<Json> Json::items() && {
+    expect(*this, Kind::Array);
+    return std::get<std::vector<Json>>(std::move(value_));
+}
+
+std::vector<Json::Member> Json::members() && {
+    expect(*this, Kind::Object);
+    return std::move(std::get<Members>(value_).list);
 }
 
 std::size_t Json::Members::position(std::string_view key) const {
@@ -147,12 +169,13 @@ std::size_t Json::Members::position(std::string_view key) const {
     return static_cast<std::size_t>(found - by_key.begin());
 }
 
-const Json* Json::find(std::string_view key) const {
+const Json* Json::find(std::string_view key) const& {
     expect(*this, Kind::Object);
-    const auto& [list, by_key] = std::get<Members>(value_);
-    const std::size_t position = std::get<Members>(value_).position(key);
-    if (position == by_key.size() || list[by_key[position]].key != key) return nullptr;
-    return &list[by_key[position]].value;
+    const auto& members = std::get<Members>(value_);
+    const std::size_t position = members.position(key);
+    if (position == members.by_key.size()) return nullptr;
+    const Member& found = members.list[members.by_key[position]];
+    return found.key == key ? &found.value : nullptr;
 }
 
 Json& Json::set(std::string key, Json value) {

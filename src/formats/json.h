@@ -21,7 +21,7 @@ namespace tessera::formats {
 struct JsonLimits {
     std::size_t bytes = std::size_t{64} << 20;
     int depth = 64;
-    std::size_t values = 10'000'000;  // a value takes many times the bytes of its text
+    std::size_t values = 5'000'000;  // a value takes up to fifty times the bytes of its text
 };
 
 class Json {
@@ -59,24 +59,38 @@ class Json {
     bool is_array() const { return kind() == Kind::Array; }
     bool is_object() const { return kind() == Kind::Object; }
 
-    // Each throws where the value is of another kind. Every integer is a number too.
+    // Each throws where the value is of another kind. Every integer is a number too. From a temporary, texts and lists
+    // are moved out, so that a loop over them is safe.
     bool as_boolean() const;
     std::int64_t as_integer() const;
     double as_number() const;
-    const std::string& as_string() const;
-    const std::vector<Json>& items() const;
-    const std::vector<Member>& members() const;
-    const Json* find(std::string_view key) const;  // null where the object has no such member
+    const std::string& as_string() const&;
+    std::string as_string() &&;
+    const std::vector<Json>& items() const&;
+    std::vector<Json> items() &&;
+    const std::vector<Member>& members() const&;
+    std::vector<Member> members() &&;
+    const Json* find(std::string_view key) const&;  // null where the object has no such member
+    const Json* find(std::string_view key) && = delete;
 
     Json& set(std::string key, Json value);  // into an object, in place of an earlier value; returns *this
     Json& push_back(Json value);             // onto an array; returns *this
 
     bool operator==(const Json& other) const;
     std::string brief() const;  // for errors: the value itself if it is short, else what it is
+    friend void append_text(std::string& text, const Json& value) { text += value.brief(); }
 
    private:
     friend class JsonBuilder;
+    // Made, copied and destroyed in the source file, where Member is complete.
     struct Members {
+        Members();
+        Members(const Members&);
+        Members(Members&&) noexcept;
+        Members& operator=(const Members&);
+        Members& operator=(Members&&) noexcept;
+        ~Members();
+
         std::vector<Member> list;
         std::vector<std::uint32_t> by_key;  // indices into the list, sorted by key
 
@@ -92,7 +106,5 @@ struct Json::Member {
 
     bool operator==(const Member&) const = default;
 };
-
-inline void append_text(std::string& text, const Json& value) { text += value.brief(); }
 
 }  // namespace tessera::formats

@@ -1,6 +1,8 @@
 // Reading JSON text: nlohmann's SAX parser checks the grammar and the UTF-8, and a builder puts the value together and
 // keeps the limits while it does.
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -46,8 +48,7 @@ class JsonBuilder {
     Json& place(Json value) {
         check(++values_ <= limits_.values, source_, ": more than ", limits_.values, " values");
         if (open_.empty()) return root_ = std::move(value);
-        Json::Kind kind = open_.back()->kind();
-        if (kind == Json::Kind::Array)
+        if (open_.back()->is_array())
             return std::get<std::vector<Json>>(open_.back()->value_).emplace_back(std::move(value));
         auto& members = std::get<Json::Members>(open_.back()->value_);
         members.by_key.push_back(static_cast<std::uint32_t>(members.list.size()));
@@ -84,13 +85,14 @@ class JsonBuilder {
 
     // The parser's text without its own prefix and without the bytes it read, which may be long or no text at all.
     std::string reason(std::size_t byte, std::string what) const {
-        const std::string_view rest = text_.substr(byte);
         for (const std::string_view word : {"NaN", "Infinity"})
-            if (rest.starts_with(word)) return text_of(word, " is no JSON number");
-        if (text_.substr(byte, 1) == "I" && byte > 0) return "-Infinity is no JSON number";
-        what = what.substr(0, what.find("; last read"));
-        const std::size_t prefix = what.find(": ");
-        return prefix == std::string::npos ? what : what.substr(prefix + 2);
+            if (text_.substr(byte).starts_with(word)) return text_of(word, " is no JSON number");
+        for (const std::string_view tail : {"; last read", " parsing '"}) what = what.substr(0, what.find(tail));
+        for (const std::string_view head : {"] ", ": "}) {
+            const std::size_t end = what.find(head);
+            if (end != std::string::npos) what = what.substr(end + head.size());
+        }
+        return what;
     }
 
     std::string_view text_;

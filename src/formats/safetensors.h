@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,10 +35,17 @@ Safetensors read_safetensors(const std::filesystem::path& path);
 Safetensors parse_safetensors(std::span<std::byte> file, const std::shared_ptr<const void>& owner,
                               const std::string& source);
 
+struct SafetensorsOptions {
+    std::optional<DType> dtype = {};  // floats are converted to it as they are written, one tensor at a time
+    std::function<void(std::int64_t bytes)> on_written = {};  // told how many bytes each tensor took
+};
+
 // Whole or not at all. The same tensors give the same bytes in whatever order they come: wide dtypes stand first, so
 // that everything is aligned, then names in order. Tensors on a device come to the host one at a time.
-void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata = {});
+void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata = {},
+                       const SafetensorsOptions& options = {});
 // Written and safe on the disk, but not yet under its name: several files can so be renamed together.
-AtomicFile stage_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata);
+AtomicFile stage_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata,
+                             const SafetensorsOptions& options = {});
 
 }  // namespace tessera::formats

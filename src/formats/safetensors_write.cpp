@@ -20,25 +20,40 @@ std::string_view tag_of(DType dtype, const std::string& who) {
     return found->tag;
 }
 
-int element_bytes(const Tensor& tensor) { return info(tensor.dtype()).block_bytes; }
+DType written_dtype(const Tensor& tensor, const SafetensorsOptions& options) {
+    const bool is_real = is_float(tensor.dtype()) || is_quantised(tensor.dtype());
+    return options.dtype && is_real ? *options.dtype : tensor.dtype();
+}
 
-std::vector<const Named*> in_file_order(const std::string& path, const NamedTensors& tensors) {
+// A number too large for f16 would silently become infinite.
+void check_range(const Tensor& from, const Tensor& to, const std::string& who) {
+    if (to.dtype() != DType::F16 || from.dtype() == DType::F16) return;
+    const std::uint16_t infinite = 0x7c00;
+    const auto* bits = static_cast<const std::uint16_t*>(to.view().data);
+    for (std::int64_t i = 0; i < to.elements(); ++i)
+        check((bits[i] & 0x7fff) != infinite, who, ": a value does not fit f16, whose largest is 65504; use bf16");
+}
+
+std::vector<const Named*> in_file_order(const std::string& path, const NamedTensors& tensors,
+                                        const SafetensorsOptions& options) {
+    const auto element_bytes = [&](const Tensor& tensor) { return info(written_dtype(tensor, options)).block_bytes; };
     std::vector<const Named*> order;
     for (const Named& named : tensors) {
         const std::string who = text_of(path, ": tensor ", Json(named.first));
         check(named.first != metadata_key, who, ": this name is taken by the format itself");
         check(named.second.defined() && !named.second.is_deferred(), who, ": has no values");
-        tag_of(named.second.dtype(), who);
+        tag_of(written_dtype(named.second, options), who);
         order.push_back(&named);
     }
-    std::sort(order.begin(), order.end(), [](const Named* a, const Named* b) {
+    std::sort(order.begin(), order.end(), [&](const Named* a, const Named* b) {
         const int bytes_a = element_bytes(a->second), bytes_b = element_bytes(b->second);
         return bytes_a != bytes_b ? bytes_a > bytes_b : a->first < b->first;
     });
     return order;
 }
 
-std::string header_of(const std::string& path, const std::vector<const Named*>& order, const Metadata& metadata) {
+std::string header_of(const std::string& path, const std::vector<const Named*>& order, const Metadata& metadata,
+                      const SafetensorsOptions& options) {
     Json header = Json::object();
     if (!metadata.empty()) {
         Json texts = Json::object();
@@ -51,9 +66,10 @@ std::string header_of(const std::string& path, const std::vector<const Named*>& 
         check(header.find(name) == nullptr, path, ": tensor ", Json(name), ": given twice");
         Json shape = Json::array();
         for (const std::int64_t dim : tensor.shape()) shape.push_back(dim);
-        const std::int64_t end = begin + bytes_of(tensor.dtype(), tensor.elements());
+        const DType dtype = written_dtype(tensor, options);
+        const std::int64_t end = begin + bytes_of(dtype, tensor.elements());
         header.set(name, Json::object()
-                             .set("dtype", tag_of(tensor.dtype(), name))
+                             .set("dtype", tag_of(dtype, name))
                              .set("shape", std::move(shape))
                              .set("data_offsets", Json::array().push_back(begin).push_back(end)));
         begin = end;
@@ -67,24 +83,29 @@ std::string header_of(const std::string& path, const std::vector<const Named*>& 
 
 }  // namespace
 
-AtomicFile stage_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata) {
-    const std::vector<const Named*> order = in_file_order(path.string(), tensors);
-    const std::string header = header_of(path.string(), order, metadata);
+AtomicFile stage_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata,
+                             const SafetensorsOptions& options) {
+    const std::vector<const Named*> order = in_file_order(path.string(), tensors, options);
+    const std::string header = header_of(path.string(), order, metadata, options);
     const std::uint64_t header_bytes = header.size();
     AtomicFile file(path);
     file.write(std::as_bytes(std::span(&header_bytes, 1)));
     file.write(header);
     for (const Named* named : order) {
-        const Tensor host = named->second.detach().to(cpu).contiguous_copy_if_needed();
-        const auto bytes = static_cast<std::size_t>(bytes_of(host.dtype(), host.elements()));
-        file.write({static_cast<const std::byte*>(host.view().data), bytes});
+        const Tensor given = named->second.detach().to(cpu);
+        const Tensor host = given.to(written_dtype(given, options)).contiguous_copy_if_needed();
+        check_range(given, host, text_of(path.string(), ": tensor ", Json(named->first)));
+        const std::int64_t bytes = bytes_of(host.dtype(), host.elements());
+        file.write({static_cast<const std::byte*>(host.view().data), static_cast<std::size_t>(bytes)});
+        if (options.on_written) options.on_written(bytes);
     }
     file.finish();
     return file;
 }
 
-void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata) {
-    stage_safetensors(path, tensors, metadata).commit();
+void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata,
+                       const SafetensorsOptions& options) {
+    stage_safetensors(path, tensors, metadata, options).commit();
 }
 
 }  // namespace tessera::formats

@@ -14,7 +14,7 @@ inline Slot<void(const View& in, int dim, const View& index, const View& out)> g
 // count. `index` and `source` have one shape; f64 or f32.
 inline Slot<void(int dim, const View& index, const View& source, const View& into)> scatter_add{"scatter_add"};
 
-// out[n] = table[ids[n]]: table (V, W), ids (N), out (N, W). A table of a quantised dtype is contiguous and gives f32.
+// out[n] = table[ids[n]]: table (V, W), ids (N), out (N, W). A table of a quantised dtype has whole rows and gives f32.
 inline Slot<void(const View& table, const View& ids, const View& out)> embedding{"embedding"};
 
 // table_gradient[v] = Σ gradient[n] over n with ids[n] = v, added in the order of n in at least f32; zero for the

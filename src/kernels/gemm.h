@@ -3,8 +3,9 @@
 //     a (…, M, K)   b (…, K, N)   bias (N) or undefined   c (…, M, N)
 //
 // All three carry the same leading dimensions, with strides of 0 where an operand is broadcast. A transpose is a pair
-// of swapped strides; nothing is copied for it. a and b share a dtype; c has that dtype or f32, and bias has c's. The
-// 16-bit formats are summed in float and rounded once. With beta = 0 whatever stood in c is not read.
+// of swapped strides; nothing is copied for it. a and b share a dtype, or b is 16-bit under an a of f32, which a device
+// may then round to b's; c has b's dtype or f32, and bias has c's. The 16-bit formats are summed in float and rounded
+// once. With beta = 0 whatever stood in c is not read.
 #pragma once
 
 #include "kernels/slot.h"

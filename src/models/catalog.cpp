@@ -3,11 +3,16 @@
 #include <algorithm>
 
 #include "models/families.h"
+#include "models/presets.h"
 
 namespace tessera::models {
 namespace {
 
 constexpr Architecture architectures[] = {
+    {"autoencoder", "Hinton & Salakhutdinov, Reducing the Dimensionality of Data with Neural Networks, 2006",
+     autoencoder},
+    {"bahdanau", "Bahdanau et al., Neural Machine Translation by Jointly Learning to Align and Translate, 2014",
+     bahdanau},
     {"bart", "Lewis et al., BART: Denoising Sequence-to-Sequence Pre-training, 2019", bart},
     {"bert", "Devlin et al., BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding, 2018",
      bert},
@@ -24,16 +29,34 @@ constexpr Architecture architectures[] = {
     {"marian", "Vaswani et al., Attention Is All You Need, 2017; Junczys-Dowmunt et al., Marian, 2018", marian},
     {"mistral", "Jiang et al., Mistral 7B, 2023", mistral},
     {"mixtral", "Jiang et al., Mixtral of Experts, 2024", mixtral},
+    {"mlp_classifier", "Rumelhart et al., Learning Representations by Back-Propagating Errors, 1986", mlp_classifier},
+    {"ngram", "Shannon, A Mathematical Theory of Communication, 1948", ngram},
+    {"paligemma", "Beyer et al., PaliGemma: A versatile 3B VLM for transfer, 2024", paligemma},
     {"palm", "Chowdhery et al., PaLM: Scaling Language Modeling with Pathways, 2022", palm},
     {"phi3", "Abdin et al., Phi-3 Technical Report, 2024", phi3},
     {"qwen2", "Yang et al., Qwen2 Technical Report, 2024", qwen2},
     {"qwen3", "Yang et al., Qwen3 Technical Report, 2025", qwen3},
+    {"rnn_lm", "Mikolov et al., Recurrent Neural Network Based Language Model, 2010", rnn_lm},
     {"roberta", "Liu et al., RoBERTa: A Robustly Optimized BERT Pretraining Approach, 2019", roberta},
     {"t5", "Raffel et al., Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer, 2020",
      t5},
+    {"siglip", "Zhai et al., Sigmoid Loss for Language Image Pre-Training, 2023", siglip},
+    {"siglip_vision_model", "Zhai et al., Sigmoid Loss for Language Image Pre-Training, 2023", siglip_vision_model},
+    {"vit", "Dosovitskiy et al., An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale, 2020",
+     vit},
 };
 
 }  // namespace
+
+Config config_named(const std::string& name) {
+    const auto known = presets();
+    const auto found =
+        std::find_if(known.begin(), known.end(), [&](const Preset& preset) { return name == preset.name; });
+    if (found != known.end()) return {formats::Json::parse(found->text, name), name};
+    check(std::filesystem::exists(name), name,
+          ": neither a folder, a config.json nor a preset; `tessera inspect --list` shows the presets");
+    return formats::read_config(name);
+}
 
 std::span<const Architecture> catalog() { return architectures; }
 
@@ -50,6 +73,14 @@ const Architecture& architecture_of(const Config& config) {
 }
 
 std::unique_ptr<Model> build(const Config& config) { return architecture_of(config).build(config); }
+
+std::unique_ptr<Model> initialised(const Config& config, std::uint64_t seed, DType dtype,
+                                   const std::function<void(const Tensor& parameter)>& on_parameter) {
+    std::unique_ptr<Model> model = build(config);
+    for (const auto& [name, tensor] : nn::parameters(*model)) *tensor = Tensor::deferred(tensor->shape(), dtype);
+    nn::initialise(*model, {.seed = seed}, config.number("initializer_range", 0.02), on_parameter);
+    return model;
+}
 
 std::unique_ptr<Model> load(const formats::Checkpoint& checkpoint) {
     std::unique_ptr<Model> model = build(checkpoint.config);

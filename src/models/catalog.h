@@ -16,6 +16,9 @@ struct Architecture {
     std::unique_ptr<Model> (*build)(const Config& config);
 };
 
+// The config.json of a folder, a file, or a preset (configs/) by name.
+Config config_named(const std::string& folder_file_or_preset);
+
 std::span<const Architecture> catalog();
 const Architecture& architecture_of(const Config& config);  // throws naming the model_type and those that are known
 
@@ -24,6 +27,9 @@ inline constexpr const char* parallel_decoder_type = "palm";
 
 // A model without memory: its shapes only.
 std::unique_ptr<Model> build(const Config& config);
+// A model with random weights of this dtype, as training from scratch begins; the same for the same seed.
+std::unique_ptr<Model> initialised(const Config& config, std::uint64_t seed, DType dtype = DType::F32,
+                                   const std::function<void(const Tensor& parameter)>& on_parameter = {});
 // A model over the checkpoint's tensors; they stay where they are mapped unless the family's layout differs from ours.
 std::unique_ptr<Model> load(const formats::Checkpoint& checkpoint);
 std::unique_ptr<Model> load(const std::filesystem::path& folder);

@@ -18,50 +18,46 @@ void check_ids(const Tensor& ids, std::int64_t learned_positions, std::int64_t s
 
 Tensor last_position(const Tensor& hidden) { return ops::select(hidden, 1, hidden.size(1) - 1); }
 
-class DecoderDecoding : public Decoding {
-   public:
-    DecoderDecoding(const Decoder& decoder, std::int64_t capacity)
-        : decoder_(decoder), cache_(decoder.make_cache(capacity)) {}
-
-    Tensor read(const Batch& prompt) override {
-        padding_ = padding_of(prompt.attention_mask);
-        check(!padding_.lengths.defined(), "prompts of different lengths are padded on the left, not on the right");
-        return advance(prompt.input_ids, padding_.positions);
-    }
-
-    Tensor step(const Tensor& ids) override {
-        Tensor positions;
-        if (padding_.starts.defined()) {
-            const Tensor next = ops::slice(Tensor::arange(seen() + ids.size(1)), 0, seen(), seen() + ids.size(1));
-            const std::int64_t rows = ids.size(0);
-            positions = ops::sub(ops::expand(next.to(ids.device()), {rows, ids.size(1)}),
-                                 ops::expand(ops::reshape(padding_.starts, {rows, 1}), {rows, ids.size(1)}));
-        }
-        return advance(ids, positions);
-    }
-
-    std::int64_t cache_bytes() const override { return nn::cache_bytes(cache_); }
-
-   private:
-    std::int64_t seen() const { return cache_.front()->length(); }
-
-    Tensor advance(const Tensor& ids, const Tensor& positions) {
-        const NoGrad no_grad;
-        nn::Context context{.positions = positions, .mask = ops::AttentionMask::causal()};
-        if (!context.positions.defined())
-            context.positions = ops::slice(Tensor::arange(seen() + ids.size(1)), 0, seen(), seen() + ids.size(1));
-        context.positions = context.positions.to(ids.device());
-        padding_.apply(context.mask);
-        const Tensor hidden = decoder_.run(decoder_.embed(ids, context, context.positions), context, &cache_);
-        return decoder_.scores(last_position(hidden));
-    }
-
-    const Decoder& decoder_;
-    nn::StackCache cache_;
-    Padding padding_;
-};
-
 }  // namespace
+
+DecoderDecoding::DecoderDecoding(const Decoder& decoder, std::int64_t capacity, std::int64_t first_position)
+    : decoder_(decoder), cache_(decoder.make_cache(capacity)), first_position_(first_position) {}
+
+Tensor DecoderDecoding::read(const Batch& prompt) {
+    const NoGrad no_grad;
+    set_padding(padding_of(prompt.attention_mask));
+    return step(prompt.input_ids);
+}
+
+Tensor DecoderDecoding::step(const Tensor& ids) {
+    const NoGrad no_grad;
+    const nn::Context context{.positions = next_positions(ids), .mask = ops::AttentionMask::causal()};
+    return advance(decoder_.embed(ids, context, context.positions), context);
+}
+
+void DecoderDecoding::set_padding(const Padding& padding) {
+    check(!padding.lengths.defined(), "prompts of different lengths are padded on the left, not on the right");
+    starts_ = padding.starts;
+}
+
+// (T), or (B, T) where rows begin at different places; padding stands at the first position.
+Tensor DecoderDecoding::next_positions(const Tensor& ids) const {
+    check(ids.rank() == 2, "input_ids: expected (B, T), found ", ids.shape());
+    const std::int64_t count = ids.size(1), begin = cache_.front()->length() + first_position_;
+    std::vector<std::int64_t> positions;
+    const std::vector<std::int64_t> starts =
+        starts_.defined() ? starts_.to_vector<std::int64_t>() : std::vector<std::int64_t>{0};
+    for (const std::int64_t start : starts)
+        for (std::int64_t at = begin; at < begin + count; ++at)
+            positions.push_back(std::max(first_position_, at - start));
+    const Tensor all = Tensor::from(positions, {static_cast<std::int64_t>(starts.size()), count}).to(ids.device());
+    return starts_.defined() ? all : ops::reshape(all, {count});
+}
+
+Tensor DecoderDecoding::advance(const Tensor& embedded, nn::Context context) {
+    context.mask.starts = starts_;
+    return decoder_.scores(last_position(decoder_.run(embedded, context, &cache_)));
+}
 
 std::unique_ptr<Decoding> Model::decode(std::int64_t) const {
     fail(config.source(), ": model_type '", config.text("model_type", "?"), "' does not generate text");

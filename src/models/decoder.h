@@ -42,6 +42,7 @@ class Decoder : public Model {
     nn::StackCache make_cache(std::int64_t capacity) const { return stack_.make_cache(capacity); }
 
     std::int64_t vocabulary() const { return tokens_.weight.size(0); }
+    std::int64_t width() const { return tokens_.weight.size(1); }
 
    private:
     nn::Embedding tokens_;
@@ -50,6 +51,30 @@ class Decoder : public Model {
     nn::Linear head_;  // without a weight when tied
     double embedding_scale_, dropout_, logit_soft_cap_;
     bool tied_;
+};
+
+// A generation from a decoder's caches. Models that put something else before the text read their prompt otherwise.
+class DecoderDecoding : public Decoding {
+   public:
+    // `first_position`: where the first token of a prompt stands.
+    DecoderDecoding(const Decoder& decoder, std::int64_t capacity, std::int64_t first_position = 0);
+
+    Tensor read(const Batch& prompt) override;
+    Tensor step(const Tensor& ids) override;
+    std::int64_t cache_bytes() const override { return nn::cache_bytes(cache_); }
+
+   protected:
+    void set_padding(const Padding& padding);  // of the prompt, for everything after it too
+    // Embeddings after what the caches hold → the scores after the last of them.
+    Tensor advance(const Tensor& embedded, nn::Context context);
+
+   private:
+    Tensor next_positions(const Tensor& ids) const;
+
+    const Decoder& decoder_;
+    nn::StackCache cache_;
+    Tensor starts_;  // (B) where each row's tokens begin; undefined where all begin at 0
+    std::int64_t first_position_;
 };
 
 }  // namespace tessera::models

@@ -2,6 +2,8 @@
 // embedding as output head. Gemma 2 caps scores and logits softly, puts a norm on both sides of every part, and
 // alternates windows with full attention. Gemma 3 drops the caps for norms over query and key, and gives window layers
 // rotary frequencies of their own.
+#include "models/gemma.h"
+
 #include <cmath>
 
 #include "models/families.h"

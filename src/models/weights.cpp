@@ -229,6 +229,13 @@ class Loader {
 
 }  // namespace
 
+void add_part(WeightTable& whole, const WeightTable& part, const std::string& ours, const std::string& theirs) {
+    for (const WeightName& name : part.names)
+        whole.names.push_back({text_of(ours, name.ours), text_of(theirs, name.theirs), name.surgery});
+    for (const std::string& pattern : part.ignored)
+        whole.ignored.push_back(pattern.starts_with('*') ? pattern : text_of(theirs, pattern));
+}
+
 void load_weights(nn::Module& module, const WeightTable& table, const formats::TensorMap& tensors,
                   const std::string& source) {
     const NoGrad no_grad;

@@ -40,6 +40,9 @@ struct WeightTable {
     std::string optional_prefix = {};
 };
 
+// Adds a part's names to the whole's, each behind a prefix; what either ignores is ignored.
+void add_part(WeightTable& whole, const WeightTable& part, const std::string& ours, const std::string& theirs);
+
 // Fills every parameter of the module. Strict: every tensor is used and every parameter filled, or one error lists both
 // sides. Nothing is copied unless the surgery demands it.
 void load_weights(nn::Module& module, const WeightTable& table, const formats::TensorMap& tensors,

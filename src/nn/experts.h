@@ -23,6 +23,7 @@ class Experts : public PositionWise {
 
     Tensor forward(const Tensor& x, const Context& context = {}) const override;
     void visit(const Visitor& visitor) override;
+    const ExpertsSettings& settings() const { return settings_; }
 
     Linear router;
     Tensor gate, up, down;  // (E, hidden, width), (E, hidden, width), (E, width, hidden): one matrix per expert

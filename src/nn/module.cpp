@@ -62,11 +62,14 @@ std::uint64_t hash_of(const std::string& text) {  // FNV-1a: the same on every m
     return hash;
 }
 
-bool is_bias(const std::string& name) { return name == "bias" || name.ends_with(".bias"); }
+// "feed_forward.up.bias", and recurrent layers' "bias_ih_l0".
+bool is_bias(const std::string& name) { return name.substr(name.rfind('.') + 1).starts_with("bias"); }
 
 }  // namespace
 
-void initialise(Module& module, RandomKey key, double stddev) {
+void initialise(Module& module, RandomKey key, double stddev,
+                const std::function<void(const Tensor& parameter)>& on_parameter) {
+    module.visit(Visitor({}, [](const std::string&, Module& inside) { inside.initialise_own(); }));
     for (const auto& [name, tensor] : parameters(module)) {
         if (!tensor->is_deferred()) continue;
         const Shape shape = tensor->shape();
@@ -74,6 +77,7 @@ void initialise(Module& module, RandomKey key, double stddev) {
             *tensor = ops::normal(shape, 0, stddev, key.child(hash_of(name)), tensor->dtype()).to(tensor->device());
         else
             *tensor = Tensor::full(shape, is_bias(name) ? 0 : 1, tensor->dtype(), tensor->device());
+        if (on_parameter) on_parameter(*tensor);
     }
 }
 

@@ -55,6 +55,8 @@ class Module {
    public:
     virtual ~Module() = default;
     virtual void visit(const Visitor& visitor) = 0;
+    // Gives parameters of its own their initial values where the usual ones would be wrong.
+    virtual void initialise_own() {}
 };
 
 // A module of one input and one output that needs no context: linear, norms, feed-forward.
@@ -73,8 +75,10 @@ void set_requires_grad(Module& module, bool requires_grad);  // of all but the f
 void move_to(Module& module, Device device);
 void convert_to(Module& module, DType dtype);
 
-// Random initial values for every deferred parameter: matrices normal(0, stddev), vectors named "bias" 0, other
-// vectors 1. Each parameter's numbers depend on the key and its name alone.
-void initialise(Module& module, RandomKey key, double stddev = 0.02);
+// Random initial values for every deferred parameter: matrices normal(0, stddev), vectors named "bias…" 0, other
+// vectors 1, and whatever a module says of its own. Each parameter's numbers depend on the key and its name alone.
+// `on_parameter` is told of each when it is done.
+void initialise(Module& module, RandomKey key, double stddev = 0.02,
+                const std::function<void(const Tensor& parameter)>& on_parameter = {});
 
 }  // namespace tessera::nn

@@ -1,5 +1,6 @@
 #include "nn/norm.h"
 
+#include "ops/cast.h"
 #include "ops/norm.h"
 
 namespace tessera::nn {
@@ -7,7 +8,9 @@ namespace tessera::nn {
 LayerNorm::LayerNorm(std::int64_t width, double eps, bool has_bias)
     : weight(Tensor::deferred({width})), bias(has_bias ? Tensor::deferred({width}) : Tensor()), eps(eps) {}
 
-Tensor LayerNorm::forward(const Tensor& x) const { return ops::layer_norm(x, weight, bias, eps); }
+Tensor LayerNorm::forward(const Tensor& x) const {
+    return ops::layer_norm(x, ops::cast(weight, x.dtype()), bias.defined() ? ops::cast(bias, x.dtype()) : bias, eps);
+}
 
 void LayerNorm::visit(const Visitor& visitor) {
     visitor("weight", weight);
@@ -18,9 +21,15 @@ RmsNorm::RmsNorm(std::int64_t width, double eps, NormWeight meaning)
     : weight(Tensor::deferred({width})), eps(eps), meaning(meaning) {}
 
 Tensor RmsNorm::forward(const Tensor& x) const {
-    return ops::rms_norm(x, weight, {.eps = eps, .weight_offset = meaning == NormWeight::one_plus ? 1.0 : 0.0});
+    return ops::rms_norm(x, ops::cast(weight, x.dtype()),
+                         {.eps = eps, .weight_offset = meaning == NormWeight::one_plus ? 1.0 : 0.0});
 }
 
 void RmsNorm::visit(const Visitor& visitor) { visitor("weight", weight); }
+
+void RmsNorm::initialise_own() {
+    if (meaning == NormWeight::one_plus && weight.is_deferred())
+        weight = Tensor::zeros(weight.shape(), weight.dtype(), weight.device());
+}
 
 }  // namespace tessera::nn

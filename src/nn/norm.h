@@ -22,6 +22,7 @@ class RmsNorm : public Layer {
     explicit RmsNorm(std::int64_t width, double eps = 1e-6, NormWeight meaning = NormWeight::plain);
     Tensor forward(const Tensor& x) const override;
     void visit(const Visitor& visitor) override;
+    void initialise_own() override;  // either way the factor starts at 1
 
     Tensor weight;
     double eps;

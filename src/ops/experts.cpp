@@ -4,6 +4,7 @@
 #include "kernels/gemm.h"
 #include "kernels/reduce.h"
 #include "ops/binary.h"
+#include "ops/weight_product.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
 
@@ -68,7 +69,8 @@ Tensor dispatch(const Tensor& x, const ExpertPlan& plan) {
 
 Tensor grouped_linear(const Tensor& x, const Tensor& weight, const ExpertPlan& plan, const Tensor& bias) {
     check_plan("grouped_linear", x, plan);
-    check(weight.rank() == 3 && weight.size(2) == x.size(1) && weight.dtype() == x.dtype() &&
+    check_weight("grouped_linear", x, weight);
+    check(weight.rank() == 3 && weight.size(2) == x.size(1) &&
               weight.size(0) == static_cast<std::int64_t>(plan.counts.size()),
           "grouped_linear: x of ", x.shape(), " does not fit weights of ", weight.shape(), " for ", plan.counts.size(),
           " experts");
@@ -80,8 +82,8 @@ Tensor grouped_linear(const Tensor& x, const Tensor& weight, const ExpertPlan& p
     const auto gemm = kernels::gemm.on(x.device());
     for_experts(plan.counts, [&](std::int64_t expert, std::int64_t first, std::int64_t last) {
         const Tensor expert_bias = biases.defined() ? select(biases, 0, expert) : Tensor();
-        gemm(slice(rows, 0, first, last).view(), transpose(select(weights, 0, expert), 0, 1).view(), expert_bias.view(),
-             slice(out, 0, first, last).view(), {});
+        multiply_by_weight(slice(rows, 0, first, last), select(weights, 0, expert), expert_bias,
+                           slice(out, 0, first, last));
     });
     return record(
         "grouped_linear", out, {x, weight, bias},
@@ -93,8 +95,7 @@ Tensor grouped_linear(const Tensor& x, const Tensor& weight, const ExpertPlan& p
             if (wants_bias) db = Tensor::zeros({weights.size(0), weights.size(1)}, rows.dtype(), rows.device());
             for_experts(counts, [&](std::int64_t expert, std::int64_t first, std::int64_t last) {
                 const Tensor piece = slice(gradient, 0, first, last);
-                if (wants_x)
-                    gemm(piece.view(), select(weights, 0, expert).view(), {}, slice(dx, 0, first, last).view(), {});
+                if (wants_x) multiply_back_by_weight(piece, select(weights, 0, expert), slice(dx, 0, first, last));
                 if (wants_weight)
                     gemm(transpose(piece, 0, 1).view(), slice(rows, 0, first, last).view(), {},
                          select(dw, 0, expert).view(), {});

@@ -27,7 +27,7 @@ ExpertPlan plan_experts(const Tensor& indices, std::int64_t expert_count);
 
 // x (N, W) → (N·k, W)
 Tensor dispatch(const Tensor& x, const ExpertPlan& plan);
-// x (N·k, in) sorted by expert, weight (E, out, in), bias (E, out) or undefined → (N·k, out)
+// x (N·k, in) sorted by expert, weight (E, out, in), which may be quantised, bias (E, out) or undefined → (N·k, out)
 Tensor grouped_linear(const Tensor& x, const Tensor& weight, const ExpertPlan& plan, const Tensor& bias = {});
 // rows (N·k, W), weights (N, k) → (N, W): each token's results, weighted and summed
 Tensor combine(const Tensor& rows, const Tensor& weights, const ExpertPlan& plan);

@@ -3,6 +3,7 @@
 #include "kernels/gemm.h"
 #include "kernels/reduce.h"
 #include "ops/binary.h"
+#include "ops/weight_product.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
 
@@ -86,26 +87,30 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-    check_operands("linear", x, weight);
+    check_weight("linear", x, weight);
     check(weight.rank() == 2 && x.rank() >= 1 && x.size(-1) == weight.size(1), "linear: x of ", x.shape(),
           " does not fit a weight of ", weight.shape());
     check(!bias.defined() || (bias.rank() == 1 && bias.size(0) == weight.size(0)), "linear: bias of ", bias.shape(),
           " does not fit a weight of ", weight.shape());
-    if (bias.defined()) check_operands("linear", x, bias);
+    if (bias.defined()) check_weight("linear", x, bias);
     Shape shape = x.shape();
     shape[x.rank() - 1] = weight.size(0);
     const std::int64_t rows = weight.size(1) ? x.elements() / weight.size(1) : Shape(shape).elements();
     const Tensor flat = reshape(x.detach(), {rows, weight.size(1)});
     const Tensor out = Tensor::empty(shape, x.dtype(), x.device());
-    kernels::gemm.on(x.device())(flat.view(), swapped(weight).view(), bias.view(),
-                                 out.with_layout({rows, weight.size(0)}, {weight.size(0), 1}, 0).view(), {});
+    multiply_by_weight(flat, weight.detach(), bias.detach(),
+                       out.with_layout({rows, weight.size(0)}, {weight.size(0), 1}, 0));
     return record(
         "linear", out, {x, weight, bias},
         [flat, weight, x_shape = x.shape(), wants_x = x.requires_grad(), wants_weight = weight.requires_grad(),
          wants_bias = bias.requires_grad()](const Tensor& output_gradient) -> Gradients {
             const Tensor gradient = reshape(output_gradient, {flat.size(0), weight.size(0)});
-            return {wants_x ? reshape(product(gradient, weight), x_shape) : Tensor(),
-                    wants_weight ? weight_gradient(gradient, flat, weight) : Tensor(),
+            Tensor dx;
+            if (wants_x) {
+                dx = Tensor::empty(x_shape, gradient.dtype(), gradient.device());
+                multiply_back_by_weight(gradient, weight.detach(), reshape(dx, flat.shape()));
+            }
+            return {dx, wants_weight ? weight_gradient(gradient, flat, weight) : Tensor(),
                     wants_bias ? sum_to(gradient, {weight.size(0)}) : Tensor()};
         });
 }

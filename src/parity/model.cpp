@@ -116,11 +116,18 @@ std::vector<std::int64_t> greedy_without_cache(const Model& model, Batch batch, 
     const NoGrad no_grad;
     Tensor& growing = batch.decoder_input_ids.defined() ? batch.decoder_input_ids : batch.input_ids;
     std::vector<std::int64_t> chosen;
+    // A prompt with a picture sees all of itself; the tokens after it must not be taken for more of the prompt.
+    const bool has_prefix = batch.pixel_values.defined();
+    if (has_prefix && !batch.token_type_ids.defined())
+        batch.token_type_ids = Tensor::zeros(growing.shape(), DType::I64, growing.device());
     while (static_cast<std::int64_t>(chosen.size()) < count) {
         const Tensor scores = model.forward(batch);
         const Tensor next = ops::reshape(ops::argmax(ops::select(scores, 1, scores.size(1) - 1)), {1, 1});
         chosen.push_back(next.to_vector<std::int64_t>()[0]);
         growing = ops::concat({growing, next}, 1);
+        if (has_prefix)
+            batch.token_type_ids =
+                ops::concat({batch.token_type_ids, Tensor::full({1, 1}, 1, DType::I64, next.device())}, 1);
     }
     return chosen;
 }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 const fs::path source_root = fs::path(TESSERA_SOURCE_DIR) / "src";
 
 const std::map<std::string, int> level_of_room = {
-    {"core", 0},   {"kernels", 1}, {"tensor", 2},   {"ops", 3},       {"formats", 3}, {"nn", 4},  {"tokenizers", 4},
+    {"core", 0},   {"kernels", 1}, {"tensor", 2},   {"ops", 3},       {"formats", 3}, {"nn", 4},     {"tokenizers", 4},
     {"models", 5}, {"data", 5},    {"training", 6}, {"inference", 6}, {"serving", 7}, {"parity", 7}, {"cli", 8},
 };
 

@@ -1,6 +1,7 @@
 #include "core/mapped_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -56,6 +57,21 @@ TEST_F(MappedFiles, WritingCopiesThePageNotTheFile) {
 TEST_F(MappedFiles, AnEmptyFileHasNoBytes) {
     const MappedFile file(write({}));
     EXPECT_EQ(file.bytes(), 0u);
+}
+
+TEST_F(MappedFiles, AFileMayBeLargerThanMemory) {
+    constexpr std::uintmax_t bytes = std::uintmax_t{1} << 40;
+    const std::filesystem::path path = write({1});
+    std::filesystem::resize_file(path, bytes);  // a hole: nothing is on the disk
+    const MappedFile file(path);
+    EXPECT_EQ(file.bytes(), bytes);
+    EXPECT_EQ(file.data()[bytes - 1], std::byte{0});
+}
+
+TEST_F(MappedFiles, APipeIsRefusedAtOnce) {
+    const std::filesystem::path path = directory_ / "pipe";
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    testing::expect_error([&] { MappedFile file(path); }, {path.string(), "not a regular file"});
 }
 
 TEST_F(MappedFiles, ErrorsNameThePath) {

@@ -103,6 +103,37 @@ TEST(DotProductAttention, AWindowChangesWhatItShould) {
     EXPECT_GT(relative_error(ops::slice(b, 1, 4, length), ops::slice(a, 1, 4, length)), 1e-3);
 }
 
+TEST(DotProductAttention, AWindowBesideAPrefixIsTheWindowOrThePrefixSeeingItself) {
+    constexpr std::int64_t window = 4;
+    const std::vector<std::int64_t> prefixes{9, 3};
+    DotProductAttention plain(settings_with(2)), sliding(settings_with(2, window));
+    randomise(plain);
+    randomise(sliding);
+    const Tensor x = random_tensor({2, length, width}, 10);
+    std::vector<double> matrix;
+    for (const std::int64_t prefix : prefixes)
+        for (std::int64_t i = 0; i < length; ++i)
+            for (std::int64_t j = 0; j < length; ++j)
+                matrix.push_back((j <= i && j > i - window) || (i < prefix && j < prefix) ? 0 : -1e9);
+    const Tensor expected = plain.forward(x, {.bias = Tensor::from(matrix, {2, 1, length, length})}).detach();
+    Context context{.mask = ops::AttentionMask::causal()};
+    context.mask.prefix_lengths = Tensor::from(prefixes, {2});
+    EXPECT_LE(relative_error(sliding.forward(x, context).detach(), expected), 1e-12);
+
+    // The prefix in one piece, then token by token under the plain window.
+    const NoGrad no_grad;
+    const Tensor row = ops::slice(x, 0, 0, 1), first = ops::slice(row, 1, 0, 9);
+    RingCache ring(window);
+    EXPECT_LE(relative_error(sliding.forward(first, {.mask = ops::AttentionMask::prefix(9)}, &ring),
+                             ops::slice(ops::slice(expected, 0, 0, 1), 1, 0, 9)),
+              1e-12);
+    for (std::int64_t i = 9; i < length; ++i)
+        EXPECT_LE(
+            relative_error(sliding.forward(ops::slice(row, 1, i, i + 1), {.mask = ops::AttentionMask::causal()}, &ring),
+                           ops::slice(ops::slice(expected, 0, 0, 1), 1, i, i + 1)),
+            1e-12);
+}
+
 // Feeds x through a cache in pieces of the given sizes.
 Tensor in_pieces(const SelfAttention& module, const Tensor& x, const std::vector<std::int64_t>& pieces, Cache& cache,
                  Context context) {

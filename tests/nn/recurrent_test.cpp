@@ -55,5 +55,12 @@ TEST(Recurrent, EveryParameterOfEveryLayerLearns) {
     }
 }
 
+TEST(Recurrent, BiasesStartAtZero) {
+    Recurrent module({.kind = RecurrentKind::gru, .input_width = 3, .hidden = 2});
+    initialise(module, {.seed = 5});
+    EXPECT_EQ(module.layers[0].input_bias.to_vector<float>(), std::vector<float>(6, 0));
+    EXPECT_EQ(module.layers[0].hidden_bias.to_vector<float>(), std::vector<float>(6, 0));
+}
+
 }  // namespace
 }  // namespace tessera::nn

@@ -5,6 +5,7 @@
 
 #include "core/parallel.h"
 #include "kernels/cpu/convert.h"
+#include "kernels/cpu/quantised_rows.h"
 #include "kernels/gather.h"
 #include "kernels/memory.h"
 
@@ -39,14 +40,14 @@ void copy_rows(const View& table, const std::vector<std::int64_t>& ids, const Vi
 }
 
 void decode_rows(const View& table, const std::vector<std::int64_t>& ids, const View& out, std::int64_t grain) {
-    check(table.is_contiguous() && out.is_contiguous() && out.dtype == DType::F32, "embedding: a table of ",
-          table.dtype, " is contiguous and gives f32");
-    const std::int64_t width = out.shape[1], row_bytes = bytes_of(table.dtype, width);
+    check(out.is_contiguous() && out.dtype == DType::F32, "embedding: a table of ", table.dtype, " gives f32");
+    const QuantisedRows rows(table, "embedding");
+    const std::int64_t width = out.shape[1];
     const DTypeInfo& facts = info(table.dtype);
     parallel_for(out.shape[0], grain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t n = begin; n < end; ++n)
-            facts.codec->decode(table.as<std::byte>() + ids[static_cast<std::size_t>(n)] * row_bytes,
-                                out.as<float>() + n * width, width / facts.block_elements);
+            facts.codec->decode(rows.row(ids[static_cast<std::size_t>(n)]), out.as<float>() + n * width,
+                                width / facts.block_elements);
     });
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/cpu/convert.h"
+#include "kernels/cpu/quantised_rows.h"
 #include "kernels/cpu/row_loop.h"
 #include "kernels/cpu/simd_store.h"
 
@@ -91,6 +92,7 @@ void transpose(const RowLoop<2>& loop, Transposition dims) {
 }
 
 void copy_on_cpu(const View& from, const View& to) {
+    if (is_quantised(from.dtype) || is_quantised(to.dtype)) return copy_quantised(from, to);
     const RowLoop<2> loop({&from, &to});
     const bool stream = worth_streaming(bytes_of(to.dtype, to.elements()));
     visit_plain(from.dtype, "copy", [&]<class From>(Type<From>) {

@@ -29,13 +29,16 @@ bool find_matrix(const View& view, MatrixLayout& matrix) {
     return true;
 }
 
-// A view cuBLASLt can take: the view itself, or a contiguous copy.
+// A view cuBLASLt can take: the view itself, or a contiguous copy in the dtype that is asked for.
 class Operand {
    public:
-    explicit Operand(const View& view, bool may_transpose = true)
-        : view_(view), copy_(view.device, takes(view, may_transpose) ? 0 : bytes_of(view.dtype, view.elements())) {
+    Operand(const View& view, DType dtype, bool may_transpose = true)
+        : view_(view),
+          copy_(view.device,
+                view.dtype == dtype && takes(view, may_transpose) ? 0 : bytes_of(dtype, view.elements())) {
         if (copy_.data() == nullptr) return;
         view_.data = copy_.data();
+        view_.dtype = dtype;
         view_.strides = contiguous_strides(view.shape);
     }
     bool is_copy() const { return copy_.data() != nullptr; }
@@ -151,7 +154,7 @@ void gemm_on_cuda(const View& a, const View& b, const View& bias, const View& c,
         if (bias.defined()) add_bias(bias, c);
         return;
     }
-    const Operand left(a), right(b), result(c, false);
+    const Operand left(a, b.dtype), right(b, b.dtype), result(c, c.dtype, false);
     left.fill_from(a);
     right.fill_from(b);
     if (options.beta != 0) result.fill_from(c);

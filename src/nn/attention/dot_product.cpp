@@ -25,8 +25,28 @@ DotProductSettings completed(DotProductSettings settings) {
     return settings;
 }
 
-ops::AttentionMask narrowed(ops::AttentionMask mask, std::int64_t window) {
+// Where each query's keys begin under a window beside a prefix: the prefix sees all of itself, what follows it the last
+// `window` keys.
+Tensor first_keys_after_prefix(const ops::AttentionMask& mask, std::int64_t window, const Tensor& x,
+                               std::int64_t seen) {
+    const std::int64_t rows = x.size(0), queries = x.size(1);
+    std::vector<std::int64_t> prefixes(static_cast<std::size_t>(rows), mask.prefix_keys), first_keys;
+    if (mask.prefix_lengths.defined()) prefixes = mask.prefix_lengths.to_vector<std::int64_t>();
+    for (const std::int64_t prefix : prefixes)
+        for (std::int64_t at = seen; at < seen + queries; ++at)
+            first_keys.push_back(at < prefix ? 0 : std::max<std::int64_t>(0, at - window + 1));
+    return Tensor::from(first_keys, {rows, queries}).to(x.device());
+}
+
+// x (B, T, width) are the newest tokens after `seen` others.
+ops::AttentionMask narrowed(ops::AttentionMask mask, std::int64_t window, const Tensor& x, std::int64_t seen) {
     if (window <= 0) return mask;
+    if (mask.prefix_keys > 0 || mask.prefix_lengths.defined()) {
+        if (window >= seen + x.size(1)) return mask;
+        check(!mask.first_keys.defined(), "attention: packed documents, a prefix and a window at once");
+        mask.first_keys = first_keys_after_prefix(mask, window, x, seen);
+        return mask;
+    }
     const bool looks_ahead = mask.keys_ahead != 0;
     mask.keys_behind = mask.keys_behind < 0 ? window - 1 : std::min(mask.keys_behind, window - 1);
     if (looks_ahead) mask.keys_ahead = mask.keys_ahead < 0 ? window - 1 : std::min(mask.keys_ahead, window - 1);
@@ -100,7 +120,7 @@ Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cac
         k = rope_.forward(k, positions);
     }
     ops::AttentionOptions how = options(context);
-    how.mask = narrowed(context.mask, settings_.window);
+    how.mask = narrowed(context.mask, settings_.window, x, cache ? cache->length() : 0);
     how.bias = context.bias;
     if (alibi_slopes_.defined()) how.alibi_slopes = alibi_slopes_.to(x.device());
     KeyValues seen{k, v};

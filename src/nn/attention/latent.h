@@ -54,6 +54,7 @@ class LatentAttention : public SelfAttention {
     Tensor forward(const Tensor& x, const Context& context, Cache* cache, LatentForm form) const;
     std::unique_ptr<Cache> make_cache(std::int64_t capacity) const override;
     void visit(const Visitor& visitor) override;
+    const LatentSettings& settings() const { return settings_; }
 
     Linear query;                 // when queries are not compressed
     Linear query_down, query_up;  // when they are

@@ -45,6 +45,7 @@ class CrossBlock : public Module {
     Tensor forward(const Tensor& x, const Memory& memory, const Context& context, CrossCache* cache = nullptr) const;
     std::unique_ptr<CrossCache> make_cache(std::int64_t capacity) const;
     void visit(const Visitor& visitor) override;
+    NormPlacement norms() const { return parts_.norms; }
 
    private:
     Tensor cross(const Tensor& x, const Memory& memory, const Context& context, CrossCache* cache) const;

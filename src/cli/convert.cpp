@@ -1,0 +1,66 @@
+// tessera convert: the same model in another dtype or other shards.
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "models/catalog.h"
+#include "models/dtype_names.h"
+
+namespace tessera::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool holds_weights_or_config(const fs::path& path) {
+    const std::string name = path.filename();
+    return path.extension() == ".safetensors" || name == "model.safetensors.index.json" || name == "config.json" ||
+           path.extension() == ".gguf" || path.extension() == ".bin" || path.extension() == ".pt" ||
+           name == "pytorch_model.bin.index.json";
+}
+
+// Tokenizer, templates, licence: everything beside the weights goes along.
+void copy_companions(const fs::path& from, const fs::path& to) {
+    if (!fs::is_directory(from)) return;
+    for (const auto& entry : fs::directory_iterator(from))
+        if (entry.is_regular_file() && !holds_weights_or_config(entry.path()))
+            fs::copy_file(entry.path(), to / entry.path().filename(), fs::copy_options::overwrite_existing);
+}
+
+}  // namespace
+
+int convert_command(const std::vector<std::string>& arguments) {
+    std::string source, folder, dtype_name, max_shard = "5GB";
+    Arguments parser("convert",
+                     "Writes a model again, in another dtype or cut into other files. Everything beside the weights\n"
+                     "(tokenizer, templates) goes along.",
+                     "tessera convert DIR OUT --dtype bf16 --max-shard 5GB");
+    parser.positional("DIR", source, "the model: a folder of the Hub's layout");
+    parser.positional("OUT", folder, "the folder to write");
+    parser.option("--dtype", dtype_name, "f32, bf16 or f16; as it is unless given");
+    parser.option("--max-shard", max_shard, "the largest file, e.g. 5GB");
+    if (const auto status = parser.parse(arguments)) return *status;
+
+    formats::WriteOptions options{.max_shard_bytes = bytes_named(max_shard, "--max-shard")};
+    if (!dtype_name.empty()) options.tensors.dtype = models::weight_dtype(dtype_name, "--dtype");
+    std::error_code error;
+    check(!fs::equivalent(source, folder, error), folder, ": is the folder that would be read; name another");
+    const formats::Checkpoint checkpoint = formats::open_checkpoint(source);
+    models::load(checkpoint);  // strict: what is written is a whole model
+
+    formats::NamedTensors tensors(checkpoint.tensors.begin(), checkpoint.tensors.end());
+    double total = 0, written = 0;
+    for (const auto& [name, tensor] : tensors)
+        total += static_cast<double>(bytes_of(options.tensors.dtype.value_or(tensor.dtype()), tensor.elements()));
+    Progress progress("writing", total, "B");
+    options.tensors.on_written = [&](std::int64_t count) { progress.set(written += static_cast<double>(count)); };
+    const models::Config config =
+        options.tensors.dtype ? models::with_dtype(checkpoint.config, *options.tensors.dtype) : checkpoint.config;
+    formats::write_checkpoint(folder, config, tensors, options);
+    copy_companions(source, folder);
+    std::printf("%s: %zu tensors, %s\n", folder.c_str(), tensors.size(), in_bytes(written).c_str());
+    return 0;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,51 @@
+// tessera init: a checkpoint of random weights, for training from scratch, tests and benchmarks.
+#include <cstdio>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "models/catalog.h"
+#include "models/dtype_names.h"
+
+namespace tessera::cli {
+
+int init_command(const std::vector<std::string>& arguments) {
+    std::string source, folder, dtype_name = "f32", max_shard = "5GB";
+    std::int64_t seed = 0;
+    Arguments parser("init", "Writes a checkpoint of random weights, of any architecture.",
+                     "tessera init config.json OUT --seed 1 --dtype bf16");
+    parser.positional("CONFIG", source, "a config.json, a folder with one, or a preset's name");
+    parser.positional("OUT", folder, "the folder to write");
+    parser.option("--seed", seed, "the same seed gives the same weights");
+    parser.option("--dtype", dtype_name, "f32, bf16 or f16");
+    parser.option("--max-shard", max_shard, "the largest file, e.g. 5GB");
+    if (const auto status = parser.parse(arguments)) return *status;
+
+    const DType dtype = models::weight_dtype(dtype_name, "--dtype");
+    check(seed >= 0, "--seed: must not be negative, found ", seed);
+    const std::int64_t shard_bytes = bytes_named(max_shard, "--max-shard");
+    const models::Config config = models::config_named(source);
+    const std::unique_ptr<models::Model> shapes = models::build(config);
+    const std::int64_t parameters = nn::parameter_count(*shapes);
+    const auto bytes = static_cast<double>(bytes_of(dtype, parameters));
+
+    std::unique_ptr<models::Model> model;
+    {
+        Progress progress("random weights", static_cast<double>(parameters), "parameters");
+        double done = 0;
+        model = models::initialised(config, static_cast<std::uint64_t>(seed), dtype, [&](const Tensor& parameter) {
+            progress.set(done += static_cast<double>(parameter.elements()));
+        });
+    }
+    model->config = models::with_dtype(config, dtype);
+    Progress progress("writing", bytes, "B");
+    double written = 0;
+    formats::WriteOptions options{.max_shard_bytes = shard_bytes};
+    options.tensors.on_written = [&](std::int64_t count) { progress.set(written += static_cast<double>(count)); };
+    models::save(*model, folder, options);
+    std::printf("%s: %s parameters, %s in %s\n", folder.c_str(), with_separators(parameters).c_str(),
+                in_bytes(bytes).c_str(), dtype_name.c_str());
+    return 0;
+}
+
+}  // namespace tessera::cli

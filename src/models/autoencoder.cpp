@@ -1,0 +1,52 @@
+// An autoencoder (Hinton & Salakhutdinov 2006): pictures squeezed through ever narrower layers into a code, and
+// rebuilt from it by their mirror image.
+#include "models/families.h"
+#include "models/mlp.h"
+#include "models/settings.h"
+#include "ops/losses.h"
+
+namespace tessera::models {
+namespace {
+
+class Autoencoder : public Model {
+   public:
+    // `widths`: from the picture to the code.
+    Autoencoder(const Config& settings, const std::vector<std::int64_t>& widths, nn::Activation activation)
+        : input_width_(widths.front()),
+          encoder_(widths, activation, true),
+          decoder_({widths.rbegin(), widths.rend()}, activation, false) {
+        config = settings;
+        weights.names = {{"encoder", "encoder"}, {"decoder", "decoder"}};
+    }
+
+    // The rebuilt pictures, (B, input width).
+    Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
+        const Tensor code = encoder_.forward(flat_pictures(batch.pixel_values, input_width_), context);
+        if (observer) observer("code", code);
+        return decoder_.forward(code, context);
+    }
+
+    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+        return ops::mse(forward(batch, context, {}), flat_pictures(batch.pixel_values, input_width_));
+    }
+
+    void visit(const nn::Visitor& visitor) override {
+        visitor("encoder", encoder_);
+        visitor("decoder", decoder_);
+    }
+
+   private:
+    std::int64_t input_width_;
+    Mlp encoder_, decoder_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> autoencoder(const Config& config) {
+    std::vector<std::int64_t> widths = read_widths(config, "encoder_widths");
+    if (widths.empty()) config.reject("encoder_widths", "needs at least one layer");
+    widths.insert(widths.begin(), config.positive("input_width"));
+    return std::make_unique<Autoencoder>(config, widths, read_activation(config, "activation", "relu"));
+}
+
+}  // namespace tessera::models

@@ -1,0 +1,169 @@
+// Sequence to sequence with attention (Bahdanau et al. 2014): a GRU reads the source; at each step of the target the
+// decoder's last state s_{t−1} is the query of additive attention over the encoder's states, and what it finds goes,
+// beside the embedding of the last token, into the decoder's GRU.
+//
+//     c_t = attention(s_{t−1}, states),   s_t = GRU(s_{t−1}, [c_t, embedding(y_{t−1})]),   y_t ~ softmax(W s_t + b)
+#include "models/alignment.h"
+#include "models/families.h"
+#include "models/stream.h"
+#include "nn/attention/additive.h"
+#include "nn/embedding.h"
+#include "nn/recurrent.h"
+#include "ops/concat.h"
+#include "ops/cross_entropy.h"
+#include "ops/views.h"
+#include "tensor/tape.h"
+
+namespace tessera::models {
+namespace {
+
+struct BahdanauSettings {
+    std::int64_t source_vocabulary, target_vocabulary, embedding, hidden, attention, layers;
+    double dropout;
+    std::int64_t start_token;
+};
+
+// What the decoder knows of the source, and its own state.
+struct Translation {
+    Tensor states, projected_keys, lengths;  // (B, S, hidden), (B, S, attention), (B) or undefined
+    nn::RecurrentState state;
+};
+
+class Bahdanau : public Model {
+   public:
+    Bahdanau(const Config& given, const BahdanauSettings& s)
+        : source_tokens_(s.source_vocabulary, s.embedding),
+          target_tokens_(s.target_vocabulary, s.embedding),
+          encoder_({.input_width = s.embedding, .hidden = s.hidden, .layers = s.layers, .dropout = s.dropout}),
+          decoder_(
+              {.input_width = s.hidden + s.embedding, .hidden = s.hidden, .layers = s.layers, .dropout = s.dropout}),
+          attention_({.query_width = s.hidden, .key_width = s.hidden, .hidden = s.attention}),
+          head_(s.hidden, s.target_vocabulary),
+          start_token_(s.start_token) {
+        config = given;
+        for (const char* name : {"source_tokens", "target_tokens", "encoder", "decoder", "attention", "head"})
+            weights.names.push_back({name, name});
+    }
+
+    Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
+        enum Use : std::uint64_t { in_encoder, in_decoder };
+        Translation translation = read(batch, context.child(in_encoder));
+        if (observer) observer("encoder_last_hidden", translation.states);
+        return write(target_of(batch), translation, context.child(in_decoder));
+    }
+
+    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+        check(batch.labels.defined(), "labels: the target is needed to train");
+        return ops::cross_entropy(forward(batch, context, {}), batch.labels);
+    }
+
+    std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
+
+    void visit(const nn::Visitor& visitor) override {
+        visitor("source_tokens", source_tokens_);
+        visitor("target_tokens", target_tokens_);
+        visitor("encoder", encoder_);
+        visitor("decoder", decoder_);
+        visitor("attention", attention_);
+        visitor("head", head_);
+    }
+
+    Translation read(const Batch& batch, const nn::Context& context) const {
+        const Aligned source = align(batch.input_ids, batch.attention_mask);
+        Translation translation;
+        translation.lengths = source.lengths;
+        translation.states = encoder_.forward(as_stream(source_tokens_.forward(source.ids)), context,
+                                              &translation.state, source.lengths);
+        translation.projected_keys = attention_.project_keys(translation.states);
+        return translation;
+    }
+
+    // Scores (B, U, V) after each token of `ids`; the translation's state goes along.
+    Tensor write(const Tensor& ids, Translation& translation, const nn::Context& context) const {
+        const Tensor embedded = as_stream(target_tokens_.forward(ids));
+        std::vector<Tensor> states;
+        for (std::int64_t t = 0; t < ids.size(1); ++t) {
+            const Tensor& last = translation.state.states.back();
+            const Tensor found =
+                attention_.forward(ops::reshape(last, {last.size(0), 1, last.size(1)}), translation.projected_keys,
+                                   translation.states, translation.lengths);
+            const Tensor input = ops::concat({found, ops::slice(embedded, 1, t, t + 1)}, 2);
+            states.push_back(decoder_.forward(input, context.child(static_cast<std::uint64_t>(t)), &translation.state));
+        }
+        return head_.forward(ops::concat(states, 1));
+    }
+
+    // decoder_input_ids; or the labels behind the start token, as many as there are; or the start token alone.
+    Tensor target_of(const Batch& batch) const {
+        if (batch.decoder_input_ids.defined()) return batch.decoder_input_ids;
+        check(batch.input_ids.defined(), "input_ids: there is no source");
+        const std::int64_t rows = batch.input_ids.size(0);
+        const Tensor start =
+            Tensor::full({rows, 1}, static_cast<double>(start_token_), DType::I64, batch.input_ids.device());
+        if (!batch.labels.defined()) return start;
+        check(batch.labels.rank() == 2 && batch.labels.size(0) == rows, "labels: expected (", rows, ", U), found ",
+              batch.labels.shape());
+        std::vector<std::int64_t> ids = batch.labels.to_vector<std::int64_t>();
+        for (std::int64_t& id : ids) id = id < 0 ? start_token_ : id;  // ignored labels are padding at the end
+        const Tensor labels = Tensor::from(ids, batch.labels.shape()).to(batch.input_ids.device());
+        return ops::concat({start, ops::slice(labels, 1, 0, labels.size(1) - 1)}, 1);
+    }
+
+   private:
+    nn::Embedding source_tokens_, target_tokens_;
+    nn::Recurrent encoder_, decoder_;
+    nn::AdditiveAttention attention_;
+    nn::Linear head_;
+    std::int64_t start_token_;
+};
+
+class BahdanauDecoding : public Decoding {
+   public:
+    explicit BahdanauDecoding(const Bahdanau& model) : model_(model) {}
+
+    Tensor read(const Batch& prompt) override {
+        const NoGrad no_grad;
+        Batch source = prompt;
+        source.labels = {};
+        translation_ = model_.read(source, {});
+        return step(model_.target_of(source));
+    }
+
+    Tensor step(const Tensor& ids) override {
+        const NoGrad no_grad;
+        return ops::select(model_.write(ids, translation_, {}), 1, ids.size(1) - 1);
+    }
+
+    std::int64_t cache_bytes() const override {
+        std::int64_t bytes = 0;
+        for (const Tensor& tensor : {translation_.states, translation_.projected_keys})
+            if (tensor.defined()) bytes += bytes_of(tensor.dtype(), tensor.elements());
+        return bytes;
+    }
+
+   private:
+    const Bahdanau& model_;
+    Translation translation_;
+};
+
+std::unique_ptr<Decoding> Bahdanau::decode(std::int64_t) const { return std::make_unique<BahdanauDecoding>(*this); }
+
+}  // namespace
+
+std::unique_ptr<Model> bahdanau(const Config& config) {
+    const std::int64_t hidden = config.positive("hidden_width");
+    const BahdanauSettings settings{.source_vocabulary = config.positive("source_vocabulary_size"),
+                                    .target_vocabulary = config.positive("target_vocabulary_size"),
+                                    .embedding = config.positive("embedding_width", hidden),
+                                    .hidden = hidden,
+                                    .attention = config.positive("attention_width", hidden),
+                                    .layers = config.positive("layers", 1),
+                                    .dropout = config.number("dropout", 0),
+                                    .start_token = config.integer("decoder_start_token_id")};
+    if (settings.start_token < 0 || settings.start_token >= settings.target_vocabulary)
+        config.reject("decoder_start_token_id",
+                      text_of(settings.start_token, " is outside a vocabulary of ", settings.target_vocabulary));
+    return std::make_unique<Bahdanau>(config, settings);
+}
+
+}  // namespace tessera::models

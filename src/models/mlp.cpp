@@ -1,0 +1,44 @@
+#include "models/mlp.h"
+
+#include <limits>
+
+#include "ops/views.h"
+
+namespace tessera::models {
+
+Mlp::Mlp(const std::vector<std::int64_t>& widths, nn::Activation activation, bool activate_last)
+    : activation_(activation), activate_last_(activate_last) {
+    for (std::size_t i = 1; i < widths.size(); ++i) layers.emplace_back(widths[i - 1], widths[i]);
+}
+
+Tensor Mlp::forward(const Tensor& x, const nn::Context& context, double dropout) const {
+    Tensor stream = x;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        stream = layers[i].forward(stream);
+        if (i + 1 == layers.size() && !activate_last_) break;
+        stream = nn::drop(nn::activate(activation_, stream), dropout, context, i);
+    }
+    return stream;
+}
+
+void Mlp::visit(const nn::Visitor& visitor) {
+    for (std::size_t i = 0; i < layers.size(); ++i) visitor(std::to_string(i), layers[i]);
+}
+
+std::vector<std::int64_t> read_widths(const formats::Config& config, const char* field) {
+    const std::vector<std::int64_t> widths = config.integers(field);
+    for (const std::int64_t width : widths)
+        if (width < 1 || width > std::numeric_limits<std::int32_t>::max())
+            config.reject(field, text_of("expected sizes of at least 1, found ", width));
+    return widths;
+}
+
+Tensor flat_pictures(const Tensor& pixel_values, std::int64_t width) {
+    check(pixel_values.defined() && pixel_values.rank() >= 2 && pixel_values.size(0) > 0 &&
+              pixel_values.elements() == pixel_values.size(0) * width,
+          "pixel_values: expected pictures of ", width, " values as config.json's input_width says, found ",
+          pixel_values.shape());
+    return ops::reshape(pixel_values, {pixel_values.size(0), width});
+}
+
+}  // namespace tessera::models

@@ -1,0 +1,30 @@
+// Linear layers one after the other: models of flat pictures are made of them.
+#pragma once
+
+#include "formats/config.h"
+#include "nn/context.h"
+#include "nn/feed_forward.h"
+
+namespace tessera::models {
+
+class Mlp : public nn::Module {
+   public:
+    // From the first width to the last, an activation after every layer, or after every layer but the last.
+    Mlp(const std::vector<std::int64_t>& widths, nn::Activation activation, bool activate_last);
+
+    Tensor forward(const Tensor& x, const nn::Context& context, double dropout = 0) const;
+    void visit(const nn::Visitor& visitor) override;
+
+    std::vector<nn::Linear> layers;
+
+   private:
+    nn::Activation activation_;
+    bool activate_last_;
+};
+
+// A list of sizes, each at least 1.
+std::vector<std::int64_t> read_widths(const formats::Config& config, const char* field);
+// (B, …) → (B, width); anything of another size is an error.
+Tensor flat_pictures(const Tensor& pixel_values, std::int64_t width);
+
+}  // namespace tessera::models

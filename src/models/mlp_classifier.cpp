@@ -1,0 +1,57 @@
+// Flat pictures through a few layers to scores of classes. The layers before the last carry an autoencoder's names, so
+// that they can start from one.
+#include "models/families.h"
+#include "models/mlp.h"
+#include "models/settings.h"
+#include "nn/linear.h"
+#include "ops/cross_entropy.h"
+
+namespace tessera::models {
+namespace {
+
+class MlpClassifier : public Model {
+   public:
+    // `widths`: from the picture to the last hidden layer.
+    MlpClassifier(const Config& settings, const std::vector<std::int64_t>& widths, nn::Activation activation)
+        : input_width_(widths.front()),
+          encoder_(widths, activation, true),
+          classifier_(widths.back(), settings.positive("classes")),
+          dropout_(settings.number("dropout", 0)) {
+        config = settings;
+        weights.names = {{"encoder", "encoder"}, {"classifier", "classifier"}};
+    }
+
+    Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
+        const Tensor hidden = encoder_.forward(flat_pictures(batch.pixel_values, input_width_), context, dropout_);
+        if (observer) observer("last_hidden", hidden);
+        return classifier_.forward(hidden);
+    }
+
+    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+        const Tensor scores = forward(batch, context, {});
+        check(batch.labels.defined() && batch.labels.shape() == Shape{scores.size(0)}, "labels: expected (",
+              scores.size(0), "), one class per picture, found ", batch.labels.shape());
+        return ops::cross_entropy(scores, batch.labels);
+    }
+
+    void visit(const nn::Visitor& visitor) override {
+        visitor("encoder", encoder_);
+        visitor("classifier", classifier_);
+    }
+
+   private:
+    std::int64_t input_width_;
+    Mlp encoder_;
+    nn::Linear classifier_;
+    double dropout_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> mlp_classifier(const Config& config) {
+    std::vector<std::int64_t> widths = read_widths(config, "hidden_widths");
+    widths.insert(widths.begin(), config.positive("input_width"));
+    return std::make_unique<MlpClassifier>(config, widths, read_activation(config, "activation", "relu"));
+}
+
+}  // namespace tessera::models

@@ -1,0 +1,28 @@
+#include "models/pictures.h"
+
+#include "core/error.h"
+#include "ops/views.h"
+
+namespace tessera::models {
+
+Tensor Pictures::whole_patches(const Tensor& pixel_values) const {
+    check(pixel_values.defined(), "pixel_values: the model looks at pictures, but there are none");
+    const Shape& shape = pixel_values.shape();
+    check(shape.rank() == 4 && shape[1] == channels && shape[2] == size && shape[3] == size,
+          "pixel_values: expected (B, ", channels, ", ", size, ", ", size, ") as config.json's image_size says, found ",
+          shape);
+    const std::int64_t covered = size / patch * patch;
+    return ops::slice(ops::slice(pixel_values, 2, 0, covered), 3, 0, covered);
+}
+
+Pictures read_pictures(const formats::Config& config) {
+    const Pictures defaults;
+    const Pictures pictures{.size = config.positive("image_size", defaults.size),
+                            .patch = config.positive("patch_size", defaults.patch),
+                            .channels = config.positive("num_channels", defaults.channels)};
+    if (pictures.patch > pictures.size)
+        config.reject("patch_size", text_of("patches of ", pictures.patch, " do not fit pictures of ", pictures.size));
+    return pictures;
+}
+
+}  // namespace tessera::models

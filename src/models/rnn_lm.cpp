@@ -1,0 +1,115 @@
+// A recurrent language model: embedding → RNN, GRU or LSTM layers → scores of the next token.
+//
+//     a_t = W_ah h_{t−1} + W_ax x_t + b_a,   h_t = tanh(a_t),   y_t = softmax(W_yh h_t + b_y)
+//
+// is the RNN (Elman 1990); GRU (Cho et al. 2014) and LSTM (Hochreiter & Schmidhuber 1997) gate the state.
+#include "models/alignment.h"
+#include "models/families.h"
+#include "models/stream.h"
+#include "nn/embedding.h"
+#include "nn/linear.h"
+#include "nn/recurrent.h"
+#include "ops/cross_entropy.h"
+#include "ops/views.h"
+#include "tensor/tape.h"
+
+namespace tessera::models {
+namespace {
+
+nn::RecurrentKind read_cell(const Config& config) {
+    const std::string cell = config.text("cell");
+    if (cell == "rnn") return nn::RecurrentKind::rnn;
+    if (cell == "gru") return nn::RecurrentKind::gru;
+    if (cell == "lstm") return nn::RecurrentKind::lstm;
+    config.reject("cell", text_of("'", cell, "' is not known; there are: rnn, gru, lstm"));
+}
+
+class RecurrentLanguageModel : public Model {
+   public:
+    RecurrentLanguageModel(const Config& settings, const nn::RecurrentSettings& recurrent)
+        : tokens_(settings.positive("vocabulary_size"), recurrent.input_width),
+          recurrent_(recurrent),
+          head_(recurrent.hidden, settings.positive("vocabulary_size")) {
+        config = settings;
+        weights.names = {{"tokens", "tokens"}, {"recurrent", "recurrent"}, {"head", "head"}};
+    }
+
+    Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
+        const Aligned aligned = align(batch.input_ids, batch.attention_mask);
+        const Tensor hidden = moved_back(run(aligned, context, nullptr), aligned);
+        if (observer) observer("last_hidden", hidden);
+        return head_.forward(hidden);
+    }
+
+    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+        const Tensor scores = forward(batch, context, {});
+        const Tensor& labels = batch.labels.defined() ? batch.labels : batch.input_ids;
+        const std::int64_t count = scores.size(1);
+        check(labels.shape() == batch.input_ids.shape() && count > 1, "labels: expected ", batch.input_ids.shape(),
+              " of at least two tokens, found ", labels.shape());
+        return ops::cross_entropy(ops::slice(scores, 1, 0, count - 1), ops::slice(labels, 1, 1, count));
+    }
+
+    std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
+
+    void visit(const nn::Visitor& visitor) override {
+        visitor("tokens", tokens_);
+        visitor("recurrent", recurrent_);
+        visitor("head", head_);
+    }
+
+    Tensor run(const Aligned& aligned, const nn::Context& context, nn::RecurrentState* state) const {
+        return recurrent_.forward(as_stream(tokens_.forward(aligned.ids)), context, state, aligned.lengths);
+    }
+    Tensor scores(const Tensor& hidden) const { return head_.forward(hidden); }
+
+   private:
+    nn::Embedding tokens_;
+    nn::Recurrent recurrent_;
+    nn::Linear head_;
+};
+
+// All that is kept is the state, however long the text.
+class RecurrentDecoding : public Decoding {
+   public:
+    explicit RecurrentDecoding(const RecurrentLanguageModel& model) : model_(model) {}
+
+    Tensor read(const Batch& prompt) override { return advance(align(prompt.input_ids, prompt.attention_mask)); }
+    Tensor step(const Tensor& ids) override { return advance({.ids = ids}); }
+
+    std::int64_t cache_bytes() const override {
+        std::int64_t bytes = 0;
+        for (const auto* tensors : {&state_.states, &state_.cells})
+            for (const Tensor& tensor : *tensors)
+                if (tensor.defined()) bytes += bytes_of(tensor.dtype(), tensor.elements());
+        return bytes;
+    }
+
+   private:
+    Tensor advance(const Aligned& aligned) {
+        const NoGrad no_grad;
+        model_.run(aligned, {}, &state_);
+        return model_.scores(state_.states.back());  // after each row's last token, wherever that stands
+    }
+
+    const RecurrentLanguageModel& model_;
+    nn::RecurrentState state_;
+};
+
+std::unique_ptr<Decoding> RecurrentLanguageModel::decode(std::int64_t) const {
+    return std::make_unique<RecurrentDecoding>(*this);
+}
+
+}  // namespace
+
+std::unique_ptr<Model> rnn_lm(const Config& config) {
+    const std::int64_t hidden = config.positive("hidden_width");
+    return std::make_unique<RecurrentLanguageModel>(
+        config, nn::RecurrentSettings{.kind = read_cell(config),
+                                      .input_width = config.positive("embedding_width", hidden),
+                                      .hidden = hidden,
+                                      .layers = config.positive("layers", 1),
+                                      .dropout = config.number("dropout", 0)});
+}
+
+}  // namespace tessera::models

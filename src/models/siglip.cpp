@@ -1,0 +1,139 @@
+// SigLIP (Zhai et al. 2023): a vision tower and a text tower that meet in one space. Each pair of a picture and a text
+// is a question of its own, answered by a sigmoid of their scaled similarity.
+#include "models/siglip.h"
+
+#include "models/families.h"
+#include "models/padding.h"
+#include "models/stream.h"
+#include "ops/binary.h"
+#include "ops/losses.h"
+#include "ops/matmul.h"
+#include "ops/unary.h"
+#include "ops/views.h"
+
+namespace tessera::models {
+namespace {
+
+// All tokens see all; the state of the last, which may be padding, goes through the head.
+class TextTower : public nn::Module {
+   public:
+    TextTower(const Config& config, const PreNormSettings& settings)
+        : tokens_(config.positive("vocab_size", 32000), settings.width),
+          positions_(config.positive("max_position_embeddings", 64), settings.width),
+          stack_(pre_norm_encoder(settings)),
+          head_(settings.width, config.positive("projection_size", settings.width)) {}
+
+    Tensor forward(const Tensor& ids, const Tensor& attention_mask, const nn::Context& given) const {
+        check(ids.rank() == 2 && ids.size(1) > 0 && ids.size(1) <= positions_.weight.size(0),
+              "input_ids: expected (B, T) with at most ", positions_.weight.size(0), " tokens, found ", ids.shape());
+        nn::Context context = given;
+        context.mask = ops::AttentionMask::bidirectional();
+        padding_of(attention_mask).apply(context.mask);
+        const Tensor positions = ops::slice(positions_.weight, 0, 0, ids.size(1));
+        const Tensor tokens = ops::add(as_stream(tokens_.forward(ids)), as_stream(positions));
+        return head_.forward(ops::select(stack_.forward(tokens, context), 1, ids.size(1) - 1));
+    }
+
+    void visit(const nn::Visitor& visitor) override {
+        visitor("tokens", tokens_);
+        visitor("positions", positions_);
+        stack_.visit(visitor);
+        visitor("head", head_);
+    }
+
+    std::int64_t out_width() const { return head_.out_width(); }
+
+   private:
+    nn::Embedding tokens_, positions_;
+    nn::Stack stack_;
+    nn::Linear head_;
+};
+
+WeightTable siglip_weights() {
+    const std::string layer = "text_model.encoder.layers.*.";
+    WeightTable table{.names = {{"text.tokens", "text_model.embeddings.token_embedding"},
+                                {"text.positions", "text_model.embeddings.position_embedding"},
+                                {"text.layers.*.attention_norm", layer + "layer_norm1"},
+                                {"text.layers.*.attention.query", layer + "self_attn.q_proj"},
+                                {"text.layers.*.attention.key", layer + "self_attn.k_proj"},
+                                {"text.layers.*.attention.value", layer + "self_attn.v_proj"},
+                                {"text.layers.*.attention.output", layer + "self_attn.out_proj"},
+                                {"text.layers.*.feed_forward_norm", layer + "layer_norm2"},
+                                {"text.layers.*.feed_forward.up", layer + "mlp.fc1"},
+                                {"text.layers.*.feed_forward.down", layer + "mlp.fc2"},
+                                {"text.final_norm", "text_model.final_layer_norm"},
+                                {"text.head", "text_model.head"},
+                                {"similarity.scale", "logit_scale"},
+                                {"similarity.bias", "logit_bias"}}};
+    add_part(table, siglip_vision_weights(), "vision.", "");
+    return table;
+}
+
+class Siglip : public Model {
+   public:
+    explicit Siglip(const Config& settings)
+        : vision_(settings.section_or_empty("vision_config")),
+          text_(settings.section_or_empty("text_config"), read_siglip_tower(settings.section_or_empty("text_config"))),
+          scale_(Tensor::deferred({1})),
+          bias_(Tensor::deferred({1})) {
+        if (!vision_.has_head()) settings.section("vision_config").reject("vision_use_head", "pictures need a summary");
+        if (text_.out_width() != vision_.width())
+            settings.section_or_empty("text_config")
+                .reject("projection_size",
+                        text_of("texts of width ", text_.out_width(), " cannot meet pictures of ", vision_.width()));
+        config = settings;
+        weights = siglip_weights();
+    }
+
+    // logits_per_image: (pictures, texts).
+    Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
+        const Embeds embeds = embed(batch, context, observer);
+        const Tensor similarity = ops::matmul(embeds.image, embeds.text, {.transpose_b = true});
+        const Tensor logits = ops::add(ops::mul(similarity, ops::exp(as_stream(scale_))), as_stream(bias_));
+        if (observer) observer("logits_per_image", logits);
+        return logits;
+    }
+
+    // Picture i belongs to text i.
+    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+        const Embeds embeds = embed(batch, context, {});
+        return ops::sigmoid_contrastive(embeds.image, embeds.text, scale_, bias_);
+    }
+
+    void visit(const nn::Visitor& visitor) override {
+        visitor("vision", vision_);
+        visitor("text", text_);
+        visitor("similarity.scale", scale_);
+        visitor("similarity.bias", bias_);
+    }
+
+   private:
+    struct Embeds {
+        Tensor image, text;  // rows of length 1
+    };
+
+    Embeds embed(const Batch& batch, const nn::Context& context, const Observer& observer) const {
+        check(batch.input_ids.defined(), "input_ids: the model compares pictures with texts, but there are none");
+        enum Use : std::uint64_t { in_vision, in_pooling, in_text };
+        const Tensor states = vision_.forward(batch.pixel_values, context.child(in_vision));
+        const Tensor text = text_.forward(batch.input_ids, batch.attention_mask, context.child(in_text));
+        const Embeds embeds{ops::l2_normalise(vision_.pool(states, context.child(in_pooling))),
+                            ops::l2_normalise(text)};
+        if (observer) {
+            observer("vision_last_hidden", states);
+            observer("image_embeds", embeds.image);
+            observer("text_embeds", embeds.text);
+        }
+        return embeds;
+    }
+
+    SiglipVision vision_;
+    TextTower text_;
+    Tensor scale_, bias_;  // of the similarities; the scale as its logarithm
+};
+
+}  // namespace
+
+std::unique_ptr<Model> siglip(const Config& config) { return std::make_unique<Siglip>(config); }
+
+}  // namespace tessera::models

@@ -1,0 +1,114 @@
+// ViT (Dosovitskiy et al. 2020): a picture cut into patches, each projected to a token; a learned [CLS] token before
+// them, learned positions, a pre-norm encoder, and a classifier that reads [CLS]. A checkpoint of the bare encoder
+// (ViTModel) has no classifier: its output is the state of [CLS].
+#include <algorithm>
+
+#include "models/families.h"
+#include "models/pictures.h"
+#include "models/pre_norm_encoder.h"
+#include "models/stream.h"
+#include "nn/linear.h"
+#include "nn/patch_embedding.h"
+#include "ops/binary.h"
+#include "ops/concat.h"
+#include "ops/cross_entropy.h"
+#include "ops/views.h"
+
+namespace tessera::models {
+namespace {
+
+WeightTable vit_weights() {
+    const std::string layer = "vit.encoder.layer.*.";
+    return {.names = {{"class_token", "vit.embeddings.cls_token"},
+                      {"positions", "vit.embeddings.position_embeddings"},
+                      {"patches", "vit.embeddings.patch_embeddings.projection"},
+                      {"layers.*.attention_norm", layer + "layernorm_before"},
+                      {"layers.*.attention.query", layer + "attention.attention.query"},
+                      {"layers.*.attention.key", layer + "attention.attention.key"},
+                      {"layers.*.attention.value", layer + "attention.attention.value"},
+                      {"layers.*.attention.output", layer + "attention.output.dense"},
+                      {"layers.*.feed_forward_norm", layer + "layernorm_after"},
+                      {"layers.*.feed_forward.up", layer + "intermediate.dense"},
+                      {"layers.*.feed_forward.down", layer + "output.dense"},
+                      {"final_norm", "vit.layernorm"},
+                      {"classifier", "classifier"}},
+            .ignored = {"*pooler.dense.weight", "*pooler.dense.bias"},
+            .optional_prefix = "vit."};
+}
+
+// 0: the bare encoder.
+std::int64_t read_classes(const Config& config) {
+    if (config.has("architectures")) {
+        const std::vector<std::string> names = config.texts("architectures");
+        if (std::find(names.begin(), names.end(), "ViTModel") != names.end()) return 0;
+    }
+    if (!config.has("id2label")) return config.positive("num_labels", 2);
+    const auto count = static_cast<std::int64_t>(config.section("id2label").json().members().size());
+    if (count == 0) config.reject("id2label", "names no class");
+    if (config.integer("num_labels", count) != count)
+        config.reject("num_labels", text_of("id2label names ", count, " classes"));
+    return count;
+}
+
+class Vit : public Model {
+   public:
+    Vit(const Config& settings, const Pictures& pictures, const PreNormSettings& encoder, std::int64_t classes)
+        : pictures_(pictures),
+          patches_({.channels = pictures.channels, .patch = pictures.patch, .width = encoder.width}),
+          class_token_(Tensor::deferred({1, 1, encoder.width})),
+          positions_(Tensor::deferred({1, 1 + pictures.patches(), encoder.width})),
+          stack_(pre_norm_encoder(encoder)),
+          dropout_(encoder.dropout) {
+        if (classes > 0) classifier_ = nn::Linear(encoder.width, classes);
+        config = settings;
+        weights = vit_weights();
+    }
+
+    Tensor forward(const Batch& batch, const nn::Context& given, const Observer& observer) const override {
+        nn::Context context = given;
+        context.mask = ops::AttentionMask::bidirectional();
+        const Tensor patches = patches_.forward(pictures_.whole_patches(batch.pixel_values));
+        const Tensor first = ops::expand(as_stream(class_token_), {patches.size(0), 1, patches.size(2)});
+        const Tensor tokens = ops::add(ops::concat({first, patches}, 1), as_stream(positions_));
+        const Tensor states = stack_.forward(nn::drop(tokens, dropout_, context, stack_.blocks.size()), context);
+        if (observer) observer("last_hidden", states);
+        const Tensor summary = ops::select(states, 1, 0);
+        return classifier_.weight.defined() ? classifier_.forward(summary) : summary;
+    }
+
+    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+        check(classifier_.weight.defined(), config.source(), ": the bare encoder has no classifier to train");
+        const Tensor scores = forward(batch, context, {});
+        check(batch.labels.defined() && batch.labels.shape() == Shape{scores.size(0)}, "labels: expected (",
+              scores.size(0), "), one class per picture, found ", batch.labels.shape());
+        return ops::cross_entropy(scores, batch.labels);
+    }
+
+    void visit(const nn::Visitor& visitor) override {
+        visitor("class_token", class_token_);
+        visitor("positions", positions_);
+        visitor("patches", patches_);
+        stack_.visit(visitor);
+        if (classifier_.weight.defined()) visitor("classifier", classifier_);
+    }
+
+   private:
+    Pictures pictures_;
+    nn::PatchEmbedding patches_;
+    Tensor class_token_, positions_;
+    nn::Stack stack_;
+    nn::Linear classifier_;  // without a weight in the bare encoder
+    double dropout_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> vit(const Config& config) {
+    PreNormSettings encoder = read_pre_norm(config, "gelu", 1e-12);
+    encoder.input_bias = config.boolean("qkv_bias", true);
+    encoder.attention_dropout = config.number("attention_probs_dropout_prob", 0);
+    encoder.dropout = config.number("hidden_dropout_prob", 0);
+    return std::make_unique<Vit>(config, read_pictures(config), encoder, read_classes(config));
+}
+
+}  // namespace tessera::models
