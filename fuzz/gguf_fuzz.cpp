@@ -19,7 +19,8 @@ void decode(const tessera::Tensor& tensor) {
         facts.codec->decode(view.data, values.data(), view.elements() / facts.block_elements);
     else
         for (std::size_t i = 0; i < values.size(); ++i)
-            values[i] = static_cast<float>(view.as<std::uint8_t>()[(i + 1) * static_cast<std::size_t>(facts.block_bytes) - 1]);
+            values[i] =
+                static_cast<float>(view.as<std::uint8_t>()[(i + 1) * static_cast<std::size_t>(facts.block_bytes) - 1]);
 }
 
 }  // namespace

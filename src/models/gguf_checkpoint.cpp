@@ -26,7 +26,7 @@ Names block_names(const std::string& architecture) {
                 {"ffn_down", "mlp.down_proj"},       {"ffn_gate_inp", "block_sparse_moe.gate"},
                 {"attn_qkv", "self_attn.qkv_proj"}};
     if (architecture == "phi3") names["ffn_up"] = "mlp.gate_up_proj";
-    if (architecture == "gemma2") {
+    if (architecture == "gemma2" || architecture == "gemma3") {
         names["post_attention_norm"] = "post_attention_layernorm";
         names["ffn_norm"] = "pre_feedforward_layernorm";
         names["post_ffw_norm"] = "post_feedforward_layernorm";

@@ -13,14 +13,14 @@ namespace {
 using formats::Gguf;
 using formats::Json;
 
-constexpr std::array known_architectures{"llama", "qwen2", "qwen3", "gemma", "gemma2", "phi3"};
+constexpr std::array known_architectures{"llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3", "phi3"};
 
 std::string architecture_of(const Gguf& gguf) {
     const std::string& name = gguf.text("general.architecture");
     const bool known =
         std::find(known_architectures.begin(), known_architectures.end(), name) != known_architectures.end();
     check(known, gguf.source, ": general.architecture: '", name,
-          "' is not known (llama, qwen2, qwen3, gemma, gemma2 and phi3 are)");
+          "' is not known (llama, qwen2, qwen3, gemma, gemma2, gemma3 and phi3 are)");
     return name;
 }
 
@@ -51,6 +51,7 @@ std::int64_t head_width(const Settings& s) {
 
 // Mistral and Mixtral go by the name of Llama, and differ in what they have.
 std::string model_type(const Settings& s) {
+    if (s.architecture == "gemma3") return "gemma3_text";
     if (s.architecture != "llama") return s.architecture;
     if (s.has("expert_count") && s.integer("expert_count") > 0) return "mixtral";
     return s.has("attention.sliding_window") && s.integer("attention.sliding_window") > 0 ? "mistral" : "llama";
@@ -123,7 +124,9 @@ Json rope_scaling(const Settings& s, double theta) {
 }
 
 Json rope_parameters(const Settings& s) {
-    const double theta = s.has("rope.freq_base") ? s.number("rope.freq_base") : 10000;
+    const double theta = s.has("rope.freq_base")      ? s.number("rope.freq_base")
+                         : s.architecture == "gemma3" ? 1e6
+                                                      : 10000;
     Json rope = rope_scaling(s, theta);
     rope.set("rope_theta", theta);
     const std::int64_t width = head_width(s);
@@ -140,15 +143,22 @@ std::int64_t vocabulary(const Gguf& gguf) {
     return table.size(0);
 }
 
-void add_gemma2(const Settings& s, Json& config) {
-    config.set("hidden_activation", "gelu_pytorch_tanh");
-    if (s.has("attn_logit_softcapping")) config.set("attn_logit_softcapping", s.number("attn_logit_softcapping"));
-    if (s.has("final_logit_softcapping")) config.set("final_logit_softcapping", s.number("final_logit_softcapping"));
-    // The file leaves the scale of scores out: a head's width, except that the 27B model (46 layers) takes width /
-    // heads.
-    const bool is_27b = s.size("block_count") == 46;
+// Gemma 2 and 3: caps of scores, their scale, and which frequencies the layers with a window have.
+void add_sandwich(const Settings& s, Json& config) {
+    const bool third = s.architecture == "gemma3";
+    config.set(third ? "hidden_act" : "hidden_activation", "gelu_pytorch_tanh");
+    for (const char* cap : {"attn_logit_softcapping", "final_logit_softcapping"})
+        if (s.has(cap)) config.set(cap, s.number(cap));
+    // The file leaves the scale out: a head's width, except that the 27B models (by their layers) take width / heads.
+    const bool is_27b = s.size("block_count") == (third ? 62 : 46);
     config.set("query_pre_attn_scalar",
                is_27b ? s.size("embedding_length") / s.size("attention.head_count") : head_width(s));
+    if (!third) return;
+    const double local = s.has("rope.freq_base_swa") ? s.number("rope.freq_base_swa") : 10000;
+    config.set("rope_parameters",
+               Json::object()
+                   .set("full_attention", rope_parameters(s))
+                   .set("sliding_attention", Json::object().set("rope_type", "default").set("rope_theta", local)));
 }
 
 std::optional<std::int64_t> token(const Gguf& gguf, const char* key) {
@@ -190,7 +200,7 @@ Json gguf_config(const Gguf& gguf) {
         config.set("sliding_window", s.size("attention.sliding_window"));
     if (type == "mixtral")
         config.set("num_local_experts", s.size("expert_count")).set("num_experts_per_tok", s.size("expert_used_count"));
-    if (type == "gemma2") add_gemma2(s, config);
+    if (type == "gemma2" || type == "gemma3_text") add_sandwich(s, config);
     return config;
 }
 

@@ -2,6 +2,8 @@
 // is a question of its own, answered by a sigmoid of their scaled similarity.
 #include "models/siglip.h"
 
+#include <cmath>
+
 #include "models/families.h"
 #include "models/padding.h"
 #include "models/stream.h"
@@ -49,6 +51,27 @@ class TextTower : public nn::Module {
     nn::Linear head_;
 };
 
+// How alike a picture and a text must be: similarity · exp(scale) + bias.
+class Similarity : public nn::Module {
+   public:
+    // Rows of length 1, (pictures, width) and (texts, width) → (pictures, texts)
+    Tensor forward(const Tensor& image, const Tensor& text) const {
+        const Tensor similarity = ops::matmul(image, text, {.transpose_b = true});
+        return ops::add(ops::mul(similarity, ops::exp(as_stream(scale))), as_stream(bias));
+    }
+    void visit(const nn::Visitor& visitor) override {
+        visitor("scale", scale);
+        visitor("bias", bias);
+    }
+    // The paper's start: almost all pairs do not belong together.
+    void initialise_own() override {
+        if (scale.is_deferred()) scale = Tensor::full({1}, std::log(10.0));
+        if (bias.is_deferred()) bias = Tensor::full({1}, -10);
+    }
+
+    Tensor scale = Tensor::deferred({1}), bias = Tensor::deferred({1});
+};
+
 WeightTable siglip_weights() {
     const std::string layer = "text_model.encoder.layers.*.";
     WeightTable table{.names = {{"text.tokens", "text_model.embeddings.token_embedding"},
@@ -73,9 +96,7 @@ class Siglip : public Model {
    public:
     explicit Siglip(const Config& settings)
         : vision_(settings.section_or_empty("vision_config")),
-          text_(settings.section_or_empty("text_config"), read_siglip_tower(settings.section_or_empty("text_config"))),
-          scale_(Tensor::deferred({1})),
-          bias_(Tensor::deferred({1})) {
+          text_(settings.section_or_empty("text_config"), read_siglip_tower(settings.section_or_empty("text_config"))) {
         if (!vision_.has_head()) settings.section("vision_config").reject("vision_use_head", "pictures need a summary");
         if (text_.out_width() != vision_.width())
             settings.section_or_empty("text_config")
@@ -88,8 +109,7 @@ class Siglip : public Model {
     // logits_per_image: (pictures, texts).
     Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
         const Embeds embeds = embed(batch, context, observer);
-        const Tensor similarity = ops::matmul(embeds.image, embeds.text, {.transpose_b = true});
-        const Tensor logits = ops::add(ops::mul(similarity, ops::exp(as_stream(scale_))), as_stream(bias_));
+        const Tensor logits = similarity_.forward(embeds.image, embeds.text);
         if (observer) observer("logits_per_image", logits);
         return logits;
     }
@@ -97,14 +117,13 @@ class Siglip : public Model {
     // Picture i belongs to text i.
     Tensor loss(const Batch& batch, const nn::Context& context) const override {
         const Embeds embeds = embed(batch, context, {});
-        return ops::sigmoid_contrastive(embeds.image, embeds.text, scale_, bias_);
+        return ops::sigmoid_contrastive(embeds.image, embeds.text, similarity_.scale, similarity_.bias);
     }
 
     void visit(const nn::Visitor& visitor) override {
         visitor("vision", vision_);
         visitor("text", text_);
-        visitor("similarity.scale", scale_);
-        visitor("similarity.bias", bias_);
+        visitor("similarity", similarity_);
     }
 
    private:
@@ -129,7 +148,7 @@ class Siglip : public Model {
 
     SiglipVision vision_;
     TextTower text_;
-    Tensor scale_, bias_;  // of the similarities; the scale as its logarithm
+    Similarity similarity_;
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include "kernels/gemm.h"
 #include "kernels/reduce.h"
 #include "ops/binary.h"
-#include "ops/weight_product.h"
 #include "ops/views.h"
+#include "ops/weight_product.h"
 #include "tensor/tape.h"
 
 namespace tessera::ops {

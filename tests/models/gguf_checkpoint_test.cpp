@@ -30,7 +30,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 std::string file_name(std::string name, const std::string& architecture) {
-    const bool sandwich = architecture == "gemma2";
+    const bool sandwich = architecture == "gemma2" || architecture == "gemma3";
     const std::pair<const char*, const char*> parts[] = {
         {"model.layers.", "blk."},
         {"model.embed_tokens", "token_embd"},
@@ -77,6 +77,7 @@ void write_metadata(GgufBuilder& builder, const Config& config, const std::strin
     const auto size = [&](const char* key, const char* field) {
         builder.set(text_of(architecture, ".", key), static_cast<std::uint32_t>(config.integer(field)));
     };
+    const Config rope = config.section("rope_parameters");
     builder.set("general.architecture", architecture);
     size("embedding_length", "hidden_size");
     size("feed_forward_length", "intermediate_size");
@@ -95,7 +96,8 @@ void write_metadata(GgufBuilder& builder, const Config& config, const std::strin
     builder.set(text_of(architecture, ".attention.layer_norm_rms_epsilon"),
                 static_cast<float>(config.number("rms_norm_eps")));
     builder.set(text_of(architecture, ".rope.freq_base"),
-                static_cast<float>(config.section("rope_parameters").number("rope_theta")));
+                static_cast<float>(rope.has("full_attention") ? rope.section("full_attention").number("rope_theta")
+                                                              : rope.number("rope_theta")));
     builder.set("tokenizer.ggml.bos_token_id", std::uint32_t{1}).set("tokenizer.ggml.eos_token_id", std::uint32_t{2});
 }
 
@@ -232,6 +234,19 @@ TEST(GgufCheckpoint, EveryFamilyComesBack) {
                           scores(expected)),
                       dtype == DType::Q8_0 ? 0.03 : 0.2);
     }
+}
+
+TEST(GgufCheckpoint, LayersWithAWindowHaveFrequenciesOfTheirOwn) {
+    std::string json = family("gemma3_text", R"(, "sliding_window": 3, "query_pre_attn_scalar": 16)");
+    json = replaced(json, R"("num_hidden_layers": 2)", R"("num_hidden_layers": 6)");  // the sixth sees everything
+    json = replaced(json, R"({"rope_type": "default", "rope_theta": 5000.0})",
+                    R"({"full_attention": {"rope_type": "default", "rope_theta": 5000.0},
+                        "sliding_attention": {"rope_type": "default", "rope_theta": 300.0}})");
+    const Checkpoint expected = random_checkpoint(json);
+    GgufBuilder builder = as_gguf(expected, "gemma3");
+    const Checkpoint found = gguf_checkpoint(builder.set("gemma3.rope.freq_base_swa", 300.0f).parse());
+    expect_same_tensors(found, expected, 1e-6);
+    EXPECT_LE(testing::relative_error(scores(found), scores(expected)), 1e-5);
 }
 
 TEST(GgufCheckpoint, TiedWhereTheHeadIsMissing) {

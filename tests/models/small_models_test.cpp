@@ -1,0 +1,173 @@
+// The models that are trained from scratch: recurrent language models, sequence to sequence, autoencoder, classifier.
+#include <gtest/gtest.h>
+
+#include "models/catalog.h"
+#include "ops/concat.h"
+#include "ops/views.h"
+#include "support/expect_error.h"
+#include "support/module_check.h"
+#include "support/op_case.h"
+#include "support/tiny_config.h"
+#include "tensor/tape.h"
+
+namespace tessera::models {
+namespace {
+
+using testing::config_of;
+using testing::expect_error;
+using testing::expect_gradients;
+using testing::random_tensor;
+using testing::randomise;
+using testing::relative_error;
+using testing::replaced;
+
+const std::string recurrent = R"({"model_type": "rnn_lm", "cell": "gru", "vocabulary_size": 9, "embedding_width": 5,
+    "hidden_width": 6, "layers": 2})";
+const std::string seq2seq = R"({"model_type": "bahdanau", "source_vocabulary_size": 9, "target_vocabulary_size": 8,
+    "embedding_width": 4, "hidden_width": 5, "attention_width": 3, "layers": 2, "decoder_start_token_id": 1})";
+const std::string autoencoder = R"({"model_type": "autoencoder", "input_width": 12, "encoder_widths": [7, 3],
+    "activation": "gelu"})";
+const std::string classifier = R"({"model_type": "mlp_classifier", "input_width": 12, "hidden_widths": [7, 3],
+    "classes": 4, "activation": "gelu"})";
+
+Tensor ids_of(std::initializer_list<std::int64_t> ids, Shape shape) { return Tensor::from<std::int64_t>(ids, shape); }
+Tensor row_of(const Tensor& x, std::int64_t row) { return ops::slice(x, 0, row, row + 1); }
+
+TEST(RecurrentLanguageModel, EveryParameterOfEveryCellLearns) {
+    for (const char* cell : {"rnn", "gru", "lstm"}) {
+        const auto model = build(config_of(replaced(recurrent, "gru", cell)));
+        randomise(*model);
+        expect_gradients(*model, [&] { return model->loss({.input_ids = ids_of({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4})}); });
+    }
+}
+
+TEST(RecurrentLanguageModel, CachedIsUncachedAndABatchOfDifferentLengthsIsItsRows) {
+    const Batch together{.input_ids = ids_of({1, 2, 3, 4, 0, 0, 5, 6}, {2, 4}),
+                         .attention_mask = ids_of({1, 1, 1, 1, 0, 0, 1, 1}, {2, 4})};
+    const std::vector<Tensor> rows{ids_of({1, 2, 3, 4}, {1, 4}), ids_of({5, 6}, {1, 2})};
+    const Tensor next = ids_of({7, 8, 8, 1}, {2, 2});
+    for (const char* cell : {"rnn", "gru", "lstm"}) {
+        const auto model = build(config_of(replaced(recurrent, "gru", cell)));
+        randomise(*model);
+        const NoGrad no_grad;
+        const auto decoding = model->decode(8);
+        const Tensor scores = model->forward(together), read = decoding->read(together), stepped = decoding->step(next);
+        for (std::int64_t row = 0; row < 2; ++row) {
+            const Tensor& ids = rows[static_cast<std::size_t>(row)];
+            const std::int64_t count = ids.size(1);
+            const Tensor whole = model->forward({.input_ids = ops::concat({ids, row_of(next, row)}, 1)});
+            EXPECT_LE(relative_error(ops::slice(row_of(scores, row), 1, 4 - count, 4), ops::slice(whole, 1, 0, count)),
+                      1e-12);
+            EXPECT_LE(relative_error(row_of(read, row), ops::select(whole, 1, count - 1)), 1e-12);
+            EXPECT_LE(relative_error(row_of(stepped, row), ops::select(whole, 1, count + 1)), 1e-12);
+        }
+        EXPECT_EQ(decoding->cache_bytes(), 2 * 2 * 6 * 8 * (std::string(cell) == "lstm" ? 2 : 1)) << cell;
+    }
+}
+
+TEST(RecurrentLanguageModel, WhatDoesNotFitIsAnErrorThatNamesIt) {
+    expect_error([&] { build(config_of(replaced(recurrent, "gru", "qrnn"))); }, {"config.json", "cell", "qrnn"});
+    expect_error([&] { build(config_of(replaced(recurrent, "9", "-9"))); }, {"config.json", "vocabulary_size"});
+    expect_error([&] { build(config_of(replaced(recurrent, "hidden_width", "width"))); },
+                 {"config.json", "hidden_width"});
+}
+
+TEST(Bahdanau, EveryParameterLearns) {
+    const auto model = build(config_of(seq2seq));
+    randomise(*model);
+    const Batch batch{.input_ids = ids_of({1, 2, 3, 4, 5, 6, 0, 0}, {2, 4}),
+                      .attention_mask = ids_of({1, 1, 1, 1, 1, 1, 0, 0}, {2, 4}),
+                      .labels = ids_of({2, 3, 4, 5, 6, -100}, {2, 3})};
+    expect_gradients(*model, [&] { return model->loss(batch); });
+}
+
+TEST(Bahdanau, LabelsBehindTheStartTokenAreTheDecodersInput) {
+    const auto model = build(config_of(seq2seq));
+    randomise(*model);
+    const NoGrad no_grad;
+    Batch batch{.input_ids = ids_of({1, 2, 3}, {1, 3}), .labels = ids_of({4, 5, 6}, {1, 3})};
+    const Tensor shifted = model->forward(batch);
+    batch.decoder_input_ids = ids_of({1, 4, 5}, {1, 3});
+    EXPECT_LE(relative_error(shifted, model->forward(batch)), 1e-12);
+}
+
+TEST(Bahdanau, DecodingIsForwardAndABatchOfDifferentLengthsIsItsRows) {
+    const auto model = build(config_of(seq2seq));
+    randomise(*model);
+    const NoGrad no_grad;
+    const std::vector<Tensor> rows{ids_of({1, 2, 3, 4}, {1, 4}), ids_of({5, 6}, {1, 2})};
+    const Tensor target = ids_of({1, 7, 3, 1, 2, 2}, {2, 3});  // from the start token on
+    const Tensor left = ids_of({1, 1, 1, 1, 0, 0, 1, 1}, {2, 4}), right = ids_of({1, 1, 1, 1, 1, 1, 0, 0}, {2, 4});
+    for (const bool on_the_left : {true, false}) {
+        const Batch source{.input_ids = on_the_left ? ids_of({1, 2, 3, 4, 0, 0, 5, 6}, {2, 4})
+                                                    : ids_of({1, 2, 3, 4, 5, 6, 0, 0}, {2, 4}),
+                           .attention_mask = on_the_left ? left : right};
+        const auto decoding = model->decode(8);
+        const Tensor read = decoding->read(source), stepped = decoding->step(ops::slice(target, 1, 1, 3));
+        for (std::int64_t row = 0; row < 2; ++row) {
+            const Tensor whole = model->forward(
+                {.input_ids = rows[static_cast<std::size_t>(row)], .decoder_input_ids = row_of(target, row)});
+            EXPECT_LE(relative_error(row_of(read, row), ops::select(whole, 1, 0)), 1e-12);
+            EXPECT_LE(relative_error(row_of(stepped, row), ops::select(whole, 1, 2)), 1e-12);
+        }
+    }
+}
+
+TEST(Bahdanau, WhatDoesNotFitIsAnErrorThatNamesIt) {
+    expect_error([&] { build(config_of(replaced(seq2seq, "token_id\": 1", "token_id\": 8"))); },
+                 {"config.json", "decoder_start_token_id", "8"});
+    expect_error([&] { build(config_of(replaced(seq2seq, "\"layers\": 2", "\"layers\": 0"))); },
+                 {"config.json", "layers"});
+}
+
+TEST(Autoencoder, EveryParameterLearnsAndTheOutputIsAsWideAsTheInput) {
+    const auto model = build(config_of(autoencoder));
+    randomise(*model);
+    const Batch batch{.pixel_values = random_tensor({3, 1, 3, 4}, 1)};
+    expect_gradients(*model, [&] { return model->loss(batch); });
+    Tensor code;
+    EXPECT_EQ(model->forward(batch, {}, [&](const std::string&, const Tensor& value) { code = value; }).shape(),
+              (Shape{3, 12}));
+    EXPECT_EQ(code.shape(), (Shape{3, 3}));
+}
+
+TEST(MlpClassifier, EveryParameterLearns) {
+    const auto model = build(config_of(classifier));
+    randomise(*model);
+    const Batch batch{.pixel_values = random_tensor({3, 1, 3, 4}, 1), .labels = ids_of({0, 3, 1}, {3})};
+    expect_gradients(*model, [&] { return model->loss(batch); });
+}
+
+TEST(MlpClassifier, StartsFromAnAutoencodersTensors) {
+    const auto pretrained = build(config_of(autoencoder)), model = build(config_of(classifier));
+    nn::initialise(*pretrained, {.seed = 1});
+    nn::initialise(*model, {.seed = 2});
+    const auto keep = [](const Tensor& value) { return value; };
+    formats::TensorMap tensors;
+    for (const auto& [name, tensor] : checkpoint_tensors(*pretrained, pretrained->weights, keep))
+        if (name.starts_with("encoder.")) tensors[name] = tensor;
+    for (const auto& [name, tensor] : checkpoint_tensors(*model, model->weights, keep))
+        if (!name.starts_with("encoder.")) tensors[name] = tensor;
+    load_weights(*model, model->weights, tensors, "both");
+    const NoGrad no_grad;
+    const Batch batch{.pixel_values = random_tensor({3, 12}, 1, -1, 1, DType::F32)};
+    Tensor code, hidden;
+    pretrained->forward(batch, {}, [&](const std::string&, const Tensor& value) { code = value; });
+    model->forward(batch, {}, [&](const std::string&, const Tensor& value) { hidden = value; });
+    EXPECT_TRUE(testing::same_bits(code, hidden));
+}
+
+TEST(FlatPictures, WhatDoesNotFitIsAnErrorThatNamesIt) {
+    expect_error([&] { build(config_of(replaced(autoencoder, "[7, 3]", "[]"))); }, {"config.json", "encoder_widths"});
+    expect_error([&] { build(config_of(replaced(autoencoder, "[7, 3]", "[7, 0]"))); },
+                 {"config.json", "encoder_widths"});
+    expect_error([&] { build(config_of(replaced(classifier, "[7, 3]", "7"))); }, {"config.json", "hidden_widths"});
+    const auto model = build(config_of(classifier));
+    randomise(*model);
+    expect_error([&] { model->forward({}); }, {"pixel_values"});
+    expect_error([&] { model->forward({.pixel_values = random_tensor({2, 13}, 1)}); }, {"input_width", "(2, 13)"});
+    expect_error([&] { model->loss({.pixel_values = random_tensor({2, 12}, 1)}); }, {"labels"});
+}
+
+}  // namespace
+}  // namespace tessera::models
