@@ -77,7 +77,7 @@ Tensor Entrance::forward(Tensor x, std::int64_t seen, const char* input) const {
     }
     if (parts_.fixed_positions.defined()) {
         check_end(parts_.fixed_positions.size(0));
-        x = ops::add(x, as_stream(ops::slice(parts_.fixed_positions, 0, seen, end)));
+        x = ops::add(x, ops::slice(parts_.fixed_positions, 0, seen, end).to(x.dtype()).to(x.device()));
     }
     return parts_.norm ? parts_.norm->forward(x) : x;
 }
@@ -88,7 +88,6 @@ Tensor Entrance::bias(std::int64_t queries, std::int64_t keys) const {
 
 void Entrance::visit(const nn::Visitor& visitor) {
     if (positions_.weight.defined()) visitor("positions", positions_);
-    visitor.fixed("fixed_positions", parts_.fixed_positions);
     visitor("relative_bias", parts_.relative_bias);
     visitor("norm", parts_.norm);
 }

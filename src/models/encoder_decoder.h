@@ -15,7 +15,7 @@ namespace tessera::models {
 struct EntranceParts {
     std::int64_t learned_positions = 0;  // the longest sequence; 0: none are learned
     std::int64_t position_offset = 0;    // rows of the learned table before position 0
-    Tensor fixed_positions = {};         // (longest sequence, width), kept but not learned
+    Tensor fixed_positions = {};         // (longest sequence, width), neither learned nor stored
     std::unique_ptr<nn::RelativeBias> relative_bias = {};
     std::unique_ptr<nn::Layer> norm = {};
 };

@@ -24,11 +24,7 @@ std::unique_ptr<Model> marian(const Config& config) {
     const Tensor positions = positions_by_halves(config.positive("max_position_embeddings", 1024), parts.width);
     parts.encoder_entrance.fixed_positions = parts.decoder_entrance.fixed_positions = positions;
     WeightTable weights = bart_weights();
-    for (const std::string side : {"encoder", "decoder"}) {  // only older checkpoints keep the sinusoids
-        const std::string stored = "model." + side + ".embed_positions.weight";
-        weights.names.push_back({side + "_entrance.fixed_positions", stored});
-        weights.optional.push_back(stored);
-    }
+    weights.ignored.push_back("model.*coder.embed_positions.weight");  // older checkpoints keep the sinusoids
     const std::int64_t decoder_vocabulary = config.positive("decoder_vocab_size", parts.vocabulary);
     if (config.boolean("share_encoder_decoder_embeddings", true)) {
         if (decoder_vocabulary != parts.vocabulary)
