@@ -35,6 +35,11 @@ Config::Config(Json object, std::string source, std::string section)
     fail(source_, ": ", section_, ": ", expected("an object", json_));
 }
 
+bool Config::is_null(std::string_view name) const {
+    const Json* value = json_.find(name);
+    return value && value->is_null();
+}
+
 const Json* Config::find(std::string_view name) const {
     const Json* found = json_.find(name);
     return found == nullptr || found->is_null() ? nullptr : found;

@@ -19,6 +19,7 @@ class Config {
     Config(Json object, std::string source, std::string section = "");
 
     bool has(std::string_view name) const { return find(name) != nullptr; }
+    bool is_null(std::string_view name) const;  // written as null: meant to be absent, whatever the default is
     // Without a fallback, a missing field is an error. A number such as 4096.0 is an integer too.
     std::int64_t integer(std::string_view name) const;
     std::int64_t integer(std::string_view name, std::int64_t fallback) const;

@@ -67,6 +67,7 @@ EncoderDecoderParts bart_parts(const Config& config, const BartDefaults& default
         parts.decoder_blocks.push_back(std::make_unique<nn::CrossBlock>(std::move(block)));
     }
     parts.padding_id = read_token(config, "pad_token_id", defaults.padding_id, parts.vocabulary);
+    parts.padding_learns = false;
     parts.decoder_start_id = read_token(config, "decoder_start_token_id", defaults.decoder_start_id, parts.vocabulary);
     return parts;
 }

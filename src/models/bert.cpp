@@ -45,6 +45,7 @@ EncoderParts bert_encoder(const Config& config, const BertSettings& s, std::int6
                        .has_head = has_masked_head(config),
                        .head_activation = s.feed_forward.activation,
                        .tied = config.boolean("tie_word_embeddings", true)};
+    parts.unlearned_id = read_padding(config, 0, parts.vocabulary);
     for (std::int64_t layer = 0; layer < s.layers; ++layer) {
         nn::BlockParts block;
         block.attention = make_attention(layer);

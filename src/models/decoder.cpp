@@ -70,6 +70,7 @@ Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
       dropout_(parts.dropout),
       logit_soft_cap_(parts.logit_soft_cap),
       tied_(parts.tied) {
+    tokens_.padding_id = parts.padding_id;
     if (parts.learned_positions > 0) positions_ = nn::Embedding(parts.learned_positions, parts.width);
     if (!tied_) head_ = nn::Linear(parts.width, parts.vocabulary, false);
     config = settings;

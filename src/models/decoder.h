@@ -12,6 +12,7 @@ namespace tessera::models {
 
 struct DecoderParts {
     std::int64_t vocabulary = 0;
+    std::int64_t padding_id = -1;  // whose embedding learns nothing from being looked up
     std::int64_t width = 0;
     std::int64_t learned_positions = 0;  // 0: the blocks know positions themselves
     double embedding_scale = 1;

@@ -14,7 +14,7 @@ namespace {
 nn::LatentSettings read_latent(const Config& config) {
     nn::LatentSettings s{.width = config.positive("hidden_size", 4096),
                          .heads = config.positive("num_attention_heads", 32),
-                         .query_latent = config.has("q_lora_rank") ? config.positive("q_lora_rank") : 0,
+                         .query_latent = read_size_or_none(config, "q_lora_rank", 1536),
                          .latent = config.positive("kv_lora_rank", 512),
                          .content_width = config.positive("qk_nope_head_dim", 128),
                          .rope_width = config.positive("qk_rope_head_dim", 64),
@@ -31,6 +31,7 @@ nn::LatentSettings read_latent(const Config& config) {
     return s;
 }
 
+// norm_topk_prob is not read: the reference does not normalise either, and every published model says false.
 nn::ExpertsSettings read_experts(const Config& config, std::int64_t width, nn::Activation activation) {
     const std::int64_t hidden = config.positive("moe_intermediate_size", 1407);
     nn::ExpertsSettings s{
@@ -40,7 +41,6 @@ nn::ExpertsSettings read_experts(const Config& config, std::int64_t width, nn::A
         .shared_hidden = config.has("n_shared_experts") ? hidden * config.integer("n_shared_experts") : 2 * hidden,
         .activation = activation,
         .routing = {.k = config.positive("num_experts_per_tok", 2),
-                    .normalise = config.boolean("norm_topk_prob", false),
                     .scaling = config.number("routed_scaling_factor", 1)}};
     const std::string method = config.text("topk_method", "greedy");
     if (method == "group_limited_greedy") {
@@ -85,6 +85,7 @@ std::unique_ptr<Model> deepseek_v2(const Config& config) {
     settings.layers = config.positive("num_hidden_layers", 32);
     settings.norm_eps = config.number("rms_norm_eps", 1e-6);
     settings.tied = config.boolean("tie_word_embeddings", false);
+    settings.padding_id = read_padding(config, -1, settings.vocabulary);
     const nn::LatentSettings attention = read_latent(config);
     settings.attention.width = attention.width;
     settings.feed_forward = {.width = attention.width,

@@ -47,6 +47,8 @@ Encoder::Encoder(const Config& settings, EncoderParts parts, WeightTable table)
       embedding_norm_(parts.width, parts.norm_eps),
       padding_id_(parts.padding_id),
       dropout_(parts.dropout) {
+    tokens_.padding_id = parts.unlearned_id;
+    if (padding_id_) positions_.padding_id = *padding_id_;
     if (parts.has_head) head_ = std::make_unique<MaskedHead>(parts);
     stack_ = nn::Stack(std::move(parts.blocks), nullptr);
     config = settings;

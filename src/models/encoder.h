@@ -14,6 +14,7 @@ namespace tessera::models {
 
 struct EncoderParts {
     std::int64_t vocabulary = 0;
+    std::int64_t unlearned_id = -1;  // padding, whose embedding learns nothing from being looked up
     std::int64_t width = 0;
     std::int64_t positions = 0;  // rows of the table
     std::int64_t token_types = 0;

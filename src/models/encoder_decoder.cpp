@@ -106,6 +106,7 @@ EncoderDecoder::EncoderDecoder(const Config& settings, EncoderDecoderParts parts
       padding_id_(parts.padding_id) {
     const std::int64_t vocabulary = parts.decoder_vocabulary > 0 ? parts.decoder_vocabulary : parts.vocabulary;
     if (parts.decoder_vocabulary > 0) decoder_tokens_ = nn::Embedding(vocabulary, parts.width);
+    if (!parts.padding_learns) tokens_.padding_id = decoder_tokens_.padding_id = parts.padding_id;
     if (!parts.tied) head_ = nn::Linear(parts.width, vocabulary, false);
     if (parts.has_logits_bias) logits_bias_ = Tensor::zeros({1, vocabulary});
     config = settings;

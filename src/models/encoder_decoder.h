@@ -35,6 +35,7 @@ struct EncoderDecoderParts {
     double head_scale = 1;                                            // of the states that the head sees
     bool has_logits_bias = false;                                     // a fixed one, zero unless loaded
     std::int64_t decoder_start_id = 0, padding_id = 0;
+    bool padding_learns = true;  // whether padding's embedding learns from being looked up
 };
 
 class Entrance : public nn::Module {

@@ -14,6 +14,7 @@ namespace {
 
 LlamaSettings read_gemma(const Config& config, LlamaDefaults defaults) {
     defaults.tied = true;
+    defaults.padding_id = 0;
     defaults.activation_field = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
     defaults.activation = "gelu_pytorch_tanh";
     LlamaSettings settings = read_llama(config, defaults);
@@ -79,7 +80,7 @@ std::unique_ptr<Decoder> gemma2_decoder(const Config& config) {
                                                  .head_width = 256,
                                                  .hidden = 9216});
     settings.attention.scale = query_scale(config);
-    settings.attention.soft_cap = config.number("attn_logit_softcapping", 50);
+    settings.attention.soft_cap = read_number_or_none(config, "attn_logit_softcapping", 50);
     const std::int64_t window = config.positive("sliding_window", 4096);
     const std::vector<bool> sliding = read_sliding_layers(config, settings.layers, 2);
     DecoderParts parts = gemma_decoder(settings, [&](std::int64_t layer) {
@@ -87,7 +88,7 @@ std::unique_ptr<Decoder> gemma2_decoder(const Config& config) {
         own.attention.window = sliding[static_cast<std::size_t>(layer)] ? window : 0;
         return sandwich_block(own);
     });
-    parts.logit_soft_cap = config.number("final_logit_softcapping", 30);
+    parts.logit_soft_cap = read_number_or_none(config, "final_logit_softcapping", 30);
     return std::make_unique<Decoder>(config, std::move(parts), sandwich_weights());
 }
 

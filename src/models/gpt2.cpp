@@ -1,5 +1,7 @@
 // GPT-2 (Radford et al. 2019): learned positions, LayerNorm before each part, GELU, the embedding as output head.
 // Checkpoints keep matrices as (in, out), and query, key and value in one.
+#include <cmath>
+
 #include "models/decoder.h"
 #include "models/families.h"
 #include "models/settings.h"
@@ -32,11 +34,11 @@ WeightTable gpt2_weights() {
 std::unique_ptr<Model> gpt2(const Config& config) {
     const std::int64_t width = config.positive("n_embd", 768), heads = config.positive("n_head", 12);
     if (width % heads != 0) config.reject("n_head", text_of(heads, " heads do not divide a width of ", width));
-    const nn::DotProductSettings attention{.width = width,
-                                           .heads = heads,
-                                           .input_bias = true,
-                                           .output_bias = true,
-                                           .dropout = config.number("attn_pdrop", 0.1)};
+    nn::DotProductSettings attention{.width = width,
+                                     .heads = heads,
+                                     .input_bias = true,
+                                     .output_bias = true,
+                                     .dropout = config.number("attn_pdrop", 0.1)};
     const nn::FeedForwardSettings feed_forward{
         .width = width,
         .hidden = config.positive("n_inner", 4 * width),
@@ -48,7 +50,11 @@ std::unique_ptr<Model> gpt2(const Config& config) {
                        .learned_positions = config.positive("n_positions", 1024),
                        .dropout = config.number("embd_pdrop", 0.1),
                        .tied = config.boolean("tie_word_embeddings", true)};
+    const double scale =
+        config.boolean("scale_attn_weights", true) ? 1 / std::sqrt(static_cast<double>(width / heads)) : 1;
+    const bool by_layer = config.boolean("scale_attn_by_inverse_layer_idx", false);
     for (std::int64_t layer = 0; layer < config.positive("n_layer", 12); ++layer) {
+        attention.scale = by_layer ? scale / static_cast<double>(layer + 1) : scale;
         nn::BlockParts block;
         block.attention_norm = std::make_unique<nn::LayerNorm>(width, eps);
         block.attention = std::make_unique<nn::DotProductAttention>(attention);

@@ -15,6 +15,7 @@ struct LlamaSettings {
     double norm_eps = 1e-6;
     nn::NormWeight norm_weight = nn::NormWeight::plain;
     bool tied = false;
+    std::int64_t padding_id = -1;
 };
 
 // The defaults of a family's configuration class, used where config.json leaves a field out.
@@ -23,6 +24,7 @@ struct LlamaDefaults {
     std::int64_t hidden = 11008;
     double norm_eps = 1e-6;
     bool tied = false;
+    std::int64_t padding_id = -1;
     RopeDefaults rope = {};
     const char* activation_field = "hidden_act";
     const char* activation = "silu";

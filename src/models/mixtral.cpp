@@ -9,7 +9,7 @@ namespace tessera::models {
 std::unique_ptr<Model> mixtral(const Config& config) {
     LlamaSettings settings =
         read_llama(config, {.kv_heads = 8, .hidden = 14336, .norm_eps = 1e-5, .rope = {.theta = 1e6}});
-    settings.attention.window = config.has("sliding_window") ? config.positive("sliding_window") : 0;
+    settings.attention.window = read_size_or_none(config, "sliding_window", 0);
     const nn::ExpertsSettings experts{.width = settings.attention.width,
                                       .hidden = settings.feed_forward.hidden,
                                       .experts = config.positive("num_local_experts", 8),

@@ -8,7 +8,7 @@ namespace {
 
 // Layers from max_window_layers on see a window only, where use_sliding_window says so.
 std::unique_ptr<Model> qwen(const Config& config, const LlamaSettings& settings, WeightTable weights) {
-    const bool slides = config.boolean("use_sliding_window", false) && config.has("sliding_window");
+    const bool slides = config.boolean("use_sliding_window", false) && !config.is_null("sliding_window");
     const std::int64_t first = config.integer("max_window_layers", 28);
     std::vector<bool> sliding(static_cast<std::size_t>(settings.layers), false);
     if (slides && config.has("layer_types"))
@@ -18,7 +18,7 @@ std::unique_ptr<Model> qwen(const Config& config, const LlamaSettings& settings,
             sliding[static_cast<std::size_t>(layer)] = true;
     const auto block = [&](std::int64_t layer) {
         LlamaSettings own = settings;
-        if (sliding[static_cast<std::size_t>(layer)]) own.attention.window = config.positive("sliding_window");
+        if (sliding[static_cast<std::size_t>(layer)]) own.attention.window = config.positive("sliding_window", 4096);
         return llama_block(own);
     };
     return std::make_unique<Decoder>(config, llama_decoder(settings, block), std::move(weights));

@@ -11,7 +11,7 @@ void make_roberta(const Config& config, EncoderParts& parts, WeightTable& weight
     if (padding + 1 >= parts.positions)
         config.reject("max_position_embeddings",
                       text_of(parts.positions, " leaves no position behind the padding id ", padding));
-    parts.padding_id = padding;
+    parts.padding_id = parts.unlearned_id = padding;
     parts.head_activation = nn::Activation::gelu;
     weights.names.insert(weights.names.end(), {{"head.dense", "lm_head.dense"},
                                                {"head.norm", "lm_head.layer_norm"},

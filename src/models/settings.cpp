@@ -1,5 +1,6 @@
 #include "models/settings.h"
 
+#include <algorithm>
 #include <map>
 
 #include "core/error.h"
@@ -48,6 +49,20 @@ std::int64_t read_token(const Config& config, const char* field, std::int64_t fa
     const std::int64_t id = config.integer(field, fallback);
     if (id < 0 || id >= vocabulary) config.reject(field, text_of(id, " is no token of a vocabulary of ", vocabulary));
     return id;
+}
+
+std::int64_t read_size_or_none(const Config& config, const char* field, std::int64_t fallback) {
+    if (config.is_null(field) || (fallback == 0 && !config.has(field))) return 0;
+    return config.positive(field, fallback);
+}
+
+double read_number_or_none(const Config& config, const char* field, double fallback) {
+    return config.is_null(field) ? 0 : config.number(field, fallback);
+}
+
+std::int64_t read_padding(const Config& config, std::int64_t fallback, std::int64_t vocabulary) {
+    const std::int64_t id = config.is_null("pad_token_id") ? -1 : config.integer("pad_token_id", fallback);
+    return id < vocabulary ? std::max<std::int64_t>(id, -1) : -1;
 }
 
 namespace {

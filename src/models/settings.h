@@ -27,6 +27,13 @@ nn::Activation read_activation(const Config& config, const char* field, const ch
 // The same of a name that is only part of what the field holds.
 nn::Activation activation_named(const Config& config, const char* field, const std::string& name);
 
+// A field that null switches off, whatever the default of its class is: 0 then.
+std::int64_t read_size_or_none(const Config& config, const char* field, std::int64_t fallback);
+double read_number_or_none(const Config& config, const char* field, double fallback);
+
+// pad_token_id, whose embedding learns nothing from being looked up; −1 where there is none.
+std::int64_t read_padding(const Config& config, std::int64_t fallback, std::int64_t vocabulary);
+
 // A token's id, below the size of the vocabulary.
 std::int64_t read_token(const Config& config, const char* field, std::int64_t fallback, std::int64_t vocabulary);
 

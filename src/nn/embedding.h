@@ -14,7 +14,8 @@ class Embedding : public Module {
     Tensor scores(const Tensor& hidden) const;  // (…, width) → (…, count): the tied head
     void visit(const Visitor& visitor) override;
 
-    Tensor weight;  // (count, width)
+    Tensor weight;                 // (count, width)
+    std::int64_t padding_id = -1;  // this row learns nothing from being looked up; −1: every row does
 };
 
 }  // namespace tessera::nn

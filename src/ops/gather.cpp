@@ -1,6 +1,7 @@
 #include "ops/gather.h"
 
 #include "kernels/gather.h"
+#include "ops/binary.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
 
@@ -65,7 +66,25 @@ Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& 
                   });
 }
 
-Tensor embedding(const Tensor& table, const Tensor& ids) {
+namespace {
+
+// Rows of a gradient, zero where their id is the padding's.
+Tensor without_padding(const Tensor& rows, const Tensor& ids, std::int64_t padding_id) {
+    if (padding_id < 0) return rows;
+    std::vector<float> kept;
+    bool any = false;
+    for (const std::int64_t id : ids.to_vector<std::int64_t>()) {
+        kept.push_back(id == padding_id ? 0.0f : 1.0f);
+        any = any || id == padding_id;
+    }
+    if (!any) return rows;
+    const Tensor mask = Tensor::from(kept, {rows.size(0), 1}).to(rows.dtype()).to(rows.device());
+    return mul(rows, expand(mask, rows.shape()));
+}
+
+}  // namespace
+
+Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t padding_id) {
     check(table.rank() == 2, "embedding: the table must be (vocabulary, width), not ", table.shape());
     check(ids.dtype() == DType::I64 || ids.dtype() == DType::I32, "embedding: ids must be i64 or i32, not ",
           ids.dtype());
@@ -80,8 +99,9 @@ Tensor embedding(const Tensor& table, const Tensor& ids) {
     const Tensor out = Tensor::empty({ids.elements(), width}, dtype, table.device());
     kernels::embedding.on(table.device())(table.view(), flat_ids.view(), out.view());
     return record("embedding", out.with_layout(shape, contiguous_strides(shape), 0), {table},
-                  [flat_ids, table, from = table.shape()](const Tensor& gradient) -> Gradients {
-                      const Tensor rows = reshape(gradient, {flat_ids.elements(), from[1]});
+                  [flat_ids, table, from = table.shape(), padding_id](const Tensor& gradient) -> Gradients {
+                      const Tensor rows =
+                          without_padding(reshape(gradient, {flat_ids.elements(), from[1]}), flat_ids, padding_id);
                       const Tensor* buffer = gradient_buffer(table);
                       if (buffer && buffer->dtype() == rows.dtype() && rows.dtype() == DType::F32) {
                           // A few rows of a large table: touch only those.

@@ -12,7 +12,8 @@ Tensor gather(const Tensor& x, int dim, const Tensor& index);
 // than source, and than x beyond `dim`. Added in order: the same bits at any thread count.
 Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
 
-// The rows of a table (V, W) named by ids of any shape: ids.shape + (W). A quantised table gives f32.
-Tensor embedding(const Tensor& table, const Tensor& ids);
+// The rows of a table (V, W) named by ids of any shape: ids.shape + (W). A quantised table gives f32. Where an id is
+// `padding_id` (−1: none) no gradient comes back.
+Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t padding_id = -1);
 
 }  // namespace tessera::ops
