@@ -37,7 +37,7 @@ def load(name):
     kind = getattr(transformers, (config.architectures or [""])[0], None)
     if kind is None:
         raise SystemExit(f"{name}: config.json names no architecture that transformers has: {config.architectures}")
-    model = kind.from_pretrained(name, torch_dtype=torch.float32, attn_implementation="eager")
+    model = kind.from_pretrained(name, dtype=torch.float32)
     return model.eval()
 
 

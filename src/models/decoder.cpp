@@ -2,6 +2,7 @@
 
 #include "models/stream.h"
 #include "ops/binary.h"
+#include "ops/concat.h"
 #include "ops/cross_entropy.h"
 #include "ops/unary.h"
 #include "ops/views.h"
@@ -29,8 +30,18 @@ Tensor DecoderDecoding::read(const Batch& prompt) {
     return step(prompt.input_ids);
 }
 
-Tensor DecoderDecoding::step(const Tensor& ids) {
+Tensor DecoderDecoding::with_forgotten(const Tensor& ids) {
+    const std::int64_t limit = decoder_.restart_length(), seen = cache_.front()->length();
+    if (limit == 0 || seen > limit) return ids;
+    history_ = history_.defined() && seen > 0 ? ops::concat({history_, ids}, 1) : ids;
+    if (history_.size(1) <= limit) return ids;
+    for (const auto& layer : cache_) layer->clear();
+    return history_;
+}
+
+Tensor DecoderDecoding::step(const Tensor& newest) {
     const NoGrad no_grad;
+    const Tensor ids = with_forgotten(newest);
     const nn::Context context{.positions = next_positions(ids), .mask = ops::AttentionMask::causal()};
     return advance(decoder_.embed(ids, context, context.positions), context);
 }
@@ -69,7 +80,8 @@ Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
       embedding_scale_(parts.embedding_scale),
       dropout_(parts.dropout),
       logit_soft_cap_(parts.logit_soft_cap),
-      tied_(parts.tied) {
+      tied_(parts.tied),
+      restart_length_(parts.restart_length) {
     tokens_.padding_id = parts.padding_id;
     if (parts.learned_positions > 0) positions_ = nn::Embedding(parts.learned_positions, parts.width);
     if (!tied_) head_ = nn::Linear(parts.width, parts.vocabulary, false);

@@ -20,6 +20,8 @@ struct DecoderParts {
     std::vector<std::unique_ptr<nn::Block>> blocks = {};
     std::unique_ptr<nn::Layer> final_norm = {};
     bool tied = false;  // the embedding is the output head too
+    // Past so many tokens keys are turned otherwise, and a cache must be read again; 0: never.
+    std::int64_t restart_length = 0;
     double logit_soft_cap = 0;
 };
 
@@ -44,6 +46,7 @@ class Decoder : public Model {
 
     std::int64_t vocabulary() const { return tokens_.weight.size(0); }
     std::int64_t width() const { return tokens_.weight.size(1); }
+    std::int64_t restart_length() const { return restart_length_; }
 
    private:
     nn::Embedding tokens_;
@@ -52,6 +55,7 @@ class Decoder : public Model {
     nn::Linear head_;  // without a weight when tied
     double embedding_scale_, dropout_, logit_soft_cap_;
     bool tied_;
+    std::int64_t restart_length_;
 };
 
 // A generation from a decoder's caches. Models that put something else before the text read their prompt otherwise.
@@ -71,10 +75,13 @@ class DecoderDecoding : public Decoding {
 
    private:
     Tensor next_positions(const Tensor& ids) const;
+    // The ids to read now: these, or all since the beginning where the cache has just become useless.
+    Tensor with_forgotten(const Tensor& ids);
 
     const Decoder& decoder_;
     nn::StackCache cache_;
-    Tensor starts_;  // (B) where each row's tokens begin; undefined where all begin at 0
+    Tensor history_;  // all ids so far, where they may have to be read again
+    Tensor starts_;   // (B) where each row's tokens begin; undefined where all begin at 0
     std::int64_t first_position_;
 };
 

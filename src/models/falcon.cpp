@@ -1,6 +1,8 @@
 // Falcon (Almazrouei et al. 2023): attention and feed-forward side by side. 7B: one key-value head and one norm for
 // both parts. 40B and 180B: grouped heads and two norms. RW: ALiBi instead of rotary positions, parts one after the
 // other. Checkpoints keep query, key and value in one matrix, group by group.
+#include <cmath>
+
 #include "models/decoder.h"
 #include "models/families.h"
 #include "models/settings.h"
@@ -59,9 +61,11 @@ std::unique_ptr<Model> falcon(const Config& config) {
                                      .kv_heads = heads.kv_heads,
                                      .input_bias = bias,
                                      .output_bias = bias,
-                                     .dropout = config.number("attention_dropout", 0),
-                                     .alibi = alibi};
-    if (!alibi) attention.rope = read_rope(config, heads.head_width);
+                                     .dropout = config.number("attention_dropout", 0)};
+    if (alibi)  // scaled with the scores, in bf16: so the reference
+        attention.alibi = {.factor = 1 / std::sqrt(static_cast<double>(heads.head_width)), .rounded = true};
+    else
+        attention.rope = read_rope(config, heads.head_width);
     const nn::FeedForwardSettings feed_forward{.width = heads.width,
                                                .hidden = config.positive("ffn_hidden_size", 4 * heads.width),
                                                .activation = read_activation(config, "activation", "gelu"),

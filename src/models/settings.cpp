@@ -83,12 +83,26 @@ void read_yarn(const Config& rope, ops::RopeScaling& scaling) {
     scaling.truncate = rope.boolean("truncate", true);
 }
 
+// A factor for each pair; how far the text is stretched follows from the two lengths.
+ops::RopeScaling read_longrope(const Config& config, const Config& rope) {
+    ops::RopeScaling scaling{.kind = ops::RopeScalingKind::longrope, .original_length = original_length(config, rope)};
+    const auto longest = static_cast<double>(config.positive("max_position_embeddings"));
+    const bool stretches =
+        config.has("original_max_position_embeddings") || rope.has("original_max_position_embeddings");
+    scaling.factor = stretches ? longest / static_cast<double>(scaling.original_length) : rope.number("factor", 1);
+    if (rope.has("attention_factor")) scaling.attention_factor = rope.number("attention_factor");
+    scaling.short_factors = rope.numbers("short_factor");
+    scaling.long_factors = rope.numbers("long_factor");
+    return scaling;
+}
+
 ops::RopeScaling read_scaling(const Config& config, const Config& rope) {
     using Kind = ops::RopeScalingKind;
     ops::RopeScaling scaling;
     const char* field = rope.has("rope_type") ? "rope_type" : "type";
     const std::string type = rope.text(field, "default");
     if (type == "default") return scaling;
+    if (type == "longrope" || type == "su") return read_longrope(config, rope);
     scaling.factor = rope.number("factor");
     if (!(scaling.factor > 0)) rope.reject("factor", text_of("must be above 0, found ", scaling.factor));
     if (type == "linear") {
@@ -127,7 +141,13 @@ nn::RopeSettings read_rope(const Config& config, std::int64_t head_width, const 
         config.reject("partial_rotary_factor", text_of(partial, " of a head of ", head_width, " is no even width"));
     const double theta = either("rope_theta", defaults.theta);
     if (!(theta > 0)) config.reject("rope_theta", text_of("must be above 0, found ", theta));
-    return {.rotary_width = rotary, .theta = theta, .scaling = read_scaling(config, rope)};
+    nn::RopeSettings settings{.rotary_width = rotary, .theta = theta, .scaling = read_scaling(config, rope)};
+    if (settings.scaling.kind == ops::RopeScalingKind::longrope)
+        for (const auto& [field, factors] : {std::pair("short_factor", &settings.scaling.short_factors),
+                                             std::pair("long_factor", &settings.scaling.long_factors)})
+            if (static_cast<std::int64_t>(factors->size()) != rotary / 2)
+                rope.reject(field, text_of(factors->size(), " factors for ", rotary / 2, " pairs"));
+    return settings;
 }
 
 std::vector<bool> read_sliding_layers(const Config& config, std::int64_t layers, std::int64_t pattern) {

@@ -5,8 +5,11 @@
 namespace tessera::nn {
 namespace {
 
-// Only one scaling looks at how long the text is by now.
-bool follows_length(const RopeSettings& settings) { return settings.scaling.kind == ops::RopeScalingKind::dynamic_ntk; }
+// Two scalings look at how long the text is by now.
+bool follows_length(const RopeSettings& settings) {
+    return settings.scaling.kind == ops::RopeScalingKind::dynamic_ntk ||
+           settings.scaling.kind == ops::RopeScalingKind::longrope;
+}
 
 std::int64_t length_so_far(const Tensor& positions) {
     const std::vector<std::int64_t> values = positions.to_vector<std::int64_t>();

@@ -92,6 +92,27 @@ Values llama3(std::int64_t width, double theta, const RopeScaling& scaling) {
     return out;
 }
 
+Values longrope(std::int64_t width, double theta, const RopeScaling& scaling, std::int64_t sequence_length) {
+    const bool is_long = sequence_length > scaling.original_length;
+    const std::vector<double>& factors = is_long ? scaling.long_factors : scaling.short_factors;
+    Values out = periods(width, theta);
+    check(factors.size() == out.size(), "rope_frequencies: longrope has ", factors.size(), " factors for ", out.size(),
+          " pairs");
+    for (std::size_t j = 0; j < out.size(); ++j) out[j] = 1.0f / (static_cast<float>(factors[j]) * out[j]);
+    return out;
+}
+
+double longrope_attention_factor(const RopeScaling& scaling) {
+    if (scaling.attention_factor) return *scaling.attention_factor;
+    if (scaling.factor <= 1) return 1;
+    return std::sqrt(1 + std::log(scaling.factor) / std::log(static_cast<double>(scaling.original_length)));
+}
+
+double magnitude(const RopeScaling& scaling) {
+    if (scaling.kind == RopeScalingKind::yarn) return yarn_attention_factor(scaling);
+    return scaling.kind == RopeScalingKind::longrope ? longrope_attention_factor(scaling) : 1;
+}
+
 Values scaled(std::int64_t width, double theta, const RopeScaling& scaling, std::int64_t sequence_length) {
     switch (scaling.kind) {
         case RopeScalingKind::none: return unscaled(width, theta);
@@ -99,6 +120,7 @@ Values scaled(std::int64_t width, double theta, const RopeScaling& scaling, std:
         case RopeScalingKind::dynamic_ntk: return dynamic_ntk(width, theta, scaling, sequence_length);
         case RopeScalingKind::yarn: return yarn(width, theta, scaling);
         case RopeScalingKind::llama3: return llama3(width, theta, scaling);
+        case RopeScalingKind::longrope: return longrope(width, theta, scaling, sequence_length);
     }
     fail("rope_frequencies: unknown scaling kind ", static_cast<int>(scaling.kind));
 }
@@ -119,7 +141,7 @@ RopeFrequencies rope_frequencies(std::int64_t rotary_width, double theta, const 
     check(!needs_length || scaling.original_length > 0,
           "rope_frequencies: this scaling needs the original length, not ", scaling.original_length);
     return {Tensor::from(scaled(rotary_width, theta, scaling, sequence_length), {rotary_width / 2}),
-            scaling.kind == RopeScalingKind::yarn ? yarn_attention_factor(scaling) : 1.0};
+            magnitude(scaling)};
 }
 
 }  // namespace tessera::ops

@@ -1,7 +1,6 @@
 #include "nn/attention/dot_product.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "nn/attention/full_cache.h"
@@ -70,17 +69,6 @@ bool has_row_facts(const ops::AttentionMask& mask) {
 
 }  // namespace
 
-Tensor alibi_slopes(std::int64_t heads) {
-    const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
-    std::vector<float> slopes;
-    for (std::int64_t i = 0; i < power; ++i)
-        slopes.push_back(static_cast<float>(std::exp2(-8.0 * static_cast<double>(i + 1) / static_cast<double>(power))));
-    for (std::int64_t i = 0; static_cast<std::int64_t>(slopes.size()) < heads; ++i)
-        slopes.push_back(
-            static_cast<float>(std::exp2(-4.0 * static_cast<double>(2 * i + 1) / static_cast<double>(power))));
-    return Tensor::from(slopes, {heads});
-}
-
 DotProductAttention::DotProductAttention(const DotProductSettings& given) : settings_(completed(given)) {
     const DotProductSettings& s = settings_;
     query = Linear(s.width, s.heads * s.head_width, s.input_bias);
@@ -106,6 +94,17 @@ ops::AttentionOptions DotProductAttention::options(const Context& context) const
             .dropout_key = context.key};
 }
 
+void DotProductAttention::add_alibi(ops::AttentionOptions& how, const KeyValues& seen, const Tensor& starts,
+                                    Device device) const {
+    const AlibiSettings& alibi = *settings_.alibi;
+    if (alibi.rounded)
+        how.bias = rounded_alibi_bias(alibi_slopes_, alibi.factor, seen.first_position, seen.key.size(1), starts)
+                       .to(seen.key.dtype())
+                       .to(device);
+    else
+        how.alibi_slopes = ops::scale(alibi_slopes_, alibi.factor).to(device);
+}
+
 Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cache* cache) const {
     check(x.rank() == 3 && x.size(2) == settings_.width, "attention: input of shape ", x.shape(), ", expected (B, T, ",
           settings_.width, ")");
@@ -122,14 +121,14 @@ Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cac
     ops::AttentionOptions how = options(context);
     how.mask = narrowed(context.mask, settings_.window, x, cache ? cache->length() : 0);
     how.bias = context.bias;
-    if (alibi_slopes_.defined()) how.alibi_slopes = alibi_slopes_.to(x.device());
     KeyValues seen{k, v};
     if (cache) {
         const bool order_matters =
-            has_row_facts(how.mask) || how.mask.prefix_keys > 0 || how.bias.defined() || settings_.alibi;
+            has_row_facts(how.mask) || how.mask.prefix_keys > 0 || how.bias.defined() || settings_.alibi.has_value();
         seen = dynamic_cast<KeyValueCache&>(*cache).append(k, v, order_matters);
         how.mask = seen.in_order ? counted_from(how.mask, seen.first_position) : ops::AttentionMask::bidirectional();
     }
+    if (settings_.alibi) add_alibi(how, seen, context.mask.starts, x.device());
     const Tensor mixed = ops::attention(q, seen.key, seen.value, how);
     return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}));
 }

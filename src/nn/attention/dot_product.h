@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "nn/attention/alibi.h"
 #include "nn/attention/self_attention.h"
 #include "nn/linear.h"
 #include "nn/norm.h"
@@ -23,8 +24,8 @@ struct DotProductSettings {
     std::optional<double> scale = {};  // 1/√head_width unless given
     double soft_cap = 0;
     double dropout = 0;
-    bool alibi = false;           // linear biases instead of positions (Press et al. 2021)
-    bool query_key_norm = false;  // RMSNorm over each head's query and key before RoPE
+    std::optional<AlibiSettings> alibi = {};  // linear biases instead of positions
+    bool query_key_norm = false;              // RMSNorm over each head's query and key before RoPE
     double norm_eps = 1e-6;
     NormWeight norm_weight = NormWeight::plain;
     std::int64_t memory_width = 0;  // of what keys and values are made from, in cross attention; 0: width
@@ -52,14 +53,11 @@ class DotProductAttention : public SelfAttention {
    private:
     Tensor heads_of(const Tensor& projected, std::int64_t heads) const;
     ops::AttentionOptions options(const Context& context) const;
+    void add_alibi(ops::AttentionOptions& how, const KeyValues& seen, const Tensor& starts, Device device) const;
 
     DotProductSettings settings_;
     Rope rope_;
     Tensor alibi_slopes_;
 };
-
-// The slopes of ALiBi for any number of heads: a geometric sequence from the power of two below, then every other one
-// of the sequence twice as fine.
-Tensor alibi_slopes(std::int64_t heads);
 
 }  // namespace tessera::nn
