@@ -1,6 +1,6 @@
 // An autoencoder (Hinton & Salakhutdinov 2006): pictures squeezed through ever narrower layers into a code, and
 // rebuilt from it by their mirror image.
-#include "models/families.h"
+#include "models/architecture.h"
 #include "models/mlp.h"
 #include "models/settings.h"
 #include "ops/losses.h"
@@ -42,11 +42,15 @@ class Autoencoder : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> autoencoder(const Config& config) {
+static std::unique_ptr<Model> autoencoder(const Config& config) {
     std::vector<std::int64_t> widths = read_widths(config, "encoder_widths");
     if (widths.empty()) config.reject("encoder_widths", "needs at least one layer");
     widths.insert(widths.begin(), config.positive("input_width"));
     return std::make_unique<Autoencoder>(config, widths, read_activation(config, "activation", "relu"));
 }
+
+static const RegisterArchitecture register_autoencoder(
+    {"autoencoder", "Hinton & Salakhutdinov, Reducing the Dimensionality of Data with Neural Networks, 2006",
+     autoencoder});
 
 }  // namespace tessera::models

@@ -4,7 +4,7 @@
 //
 //     c_t = attention(s_{t−1}, states),   s_t = GRU(s_{t−1}, [c_t, embedding(y_{t−1})]),   y_t ~ softmax(W s_t + b)
 #include "models/alignment.h"
-#include "models/families.h"
+#include "models/architecture.h"
 #include "models/stream.h"
 #include "nn/attention/additive.h"
 #include "nn/embedding.h"
@@ -150,7 +150,7 @@ std::unique_ptr<Decoding> Bahdanau::decode(std::int64_t) const { return std::mak
 
 }  // namespace
 
-std::unique_ptr<Model> bahdanau(const Config& config) {
+static std::unique_ptr<Model> bahdanau(const Config& config) {
     const std::int64_t hidden = config.positive("hidden_width");
     const BahdanauSettings settings{.source_vocabulary = config.positive("source_vocabulary_size"),
                                     .target_vocabulary = config.positive("target_vocabulary_size"),
@@ -165,5 +165,9 @@ std::unique_ptr<Model> bahdanau(const Config& config) {
                       text_of(settings.start_token, " is outside a vocabulary of ", settings.target_vocabulary));
     return std::make_unique<Bahdanau>(config, settings);
 }
+
+static const RegisterArchitecture register_bahdanau(
+    {"bahdanau", "Bahdanau et al., Neural Machine Translation by Jointly Learning to Align and Translate, 2014",
+     bahdanau});
 
 }  // namespace tessera::models

@@ -1,9 +1,9 @@
 // BART (Lewis et al. 2019): the original Transformer with learned positions, GELU and a norm over the embeddings.
 #include "models/bart.h"
+#include "models/architecture.h"
 
 #include <cmath>
 
-#include "models/families.h"
 #include "models/settings.h"
 #include "nn/norm.h"
 
@@ -103,7 +103,7 @@ WeightTable bart_weights() {
     return table;
 }
 
-std::unique_ptr<Model> bart(const Config& config) {
+static std::unique_ptr<Model> bart(const Config& config) {
     EncoderDecoderParts parts = bart_parts(config, {});
     for (EntranceParts* entrance : {&parts.encoder_entrance, &parts.decoder_entrance}) {
         entrance->learned_positions = config.positive("max_position_embeddings", 1024);
@@ -112,5 +112,8 @@ std::unique_ptr<Model> bart(const Config& config) {
     }
     return std::make_unique<EncoderDecoder>(config, std::move(parts), bart_weights());
 }
+
+static const RegisterArchitecture register_bart(
+    {"bart", "Lewis et al., BART: Denoising Sequence-to-Sequence Pre-training, 2019", bart});
 
 }  // namespace tessera::models

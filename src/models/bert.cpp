@@ -1,8 +1,8 @@
 // BERT (Devlin et al. 2018): the encoder of the original Transformer with learned positions and token types, trained to
 // fill in masked tokens.
 #include "models/bert.h"
+#include "models/architecture.h"
 
-#include "models/families.h"
 #include "models/settings.h"
 
 namespace tessera::models {
@@ -77,7 +77,7 @@ WeightTable bert_weights(const std::string& prefix) {
             .optional_prefix = prefix};
 }
 
-std::unique_ptr<Model> bert(const Config& config) {
+static std::unique_ptr<Model> bert(const Config& config) {
     const BertSettings settings = read_bert(config);
     WeightTable weights = bert_weights("bert.");
     const std::string head = "cls.predictions.";
@@ -89,5 +89,9 @@ std::unique_ptr<Model> bert(const Config& config) {
     return std::make_unique<Encoder>(config, bert_encoder(config, settings, 30522, bert_attention(settings)),
                                      std::move(weights));
 }
+
+static const RegisterArchitecture register_bert(
+    {"bert", "Devlin et al., BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding, 2018",
+     bert});
 
 }  // namespace tessera::models

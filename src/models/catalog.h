@@ -3,25 +3,19 @@
 
 #include <filesystem>
 #include <memory>
-#include <span>
+#include <vector>
 
 #include "formats/checkpoint.h"
-#include "models/model.h"
+#include "models/architecture.h"
 
 namespace tessera::models {
-
-struct Architecture {
-    const char* model_type;
-    const char* paper;
-    std::unique_ptr<Model> (*build)(const Config& config);
-};
 
 // A folder of the Hub's layout, a GGUF file or a file of llama2.c, as one kind of checkpoint.
 formats::Checkpoint open(const std::filesystem::path& folder_or_file);
 // The configuration of any of these, a config.json, or a preset (configs/) by name.
 Config config_named(const std::string& folder_file_or_preset);
 
-std::span<const Architecture> catalog();
+std::vector<const Architecture*> catalog();                 // by name
 const Architecture& architecture_of(const Config& config);  // throws naming the model_type and those that are known
 
 // The model_type of the one architecture whose reference is plain torch, not a folder of the Hub.

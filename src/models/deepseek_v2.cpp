@@ -3,7 +3,7 @@
 // queries; the large one also limits each token to experts of a few groups.
 #include <cmath>
 
-#include "models/families.h"
+#include "models/architecture.h"
 #include "models/llama.h"
 #include "nn/attention/latent.h"
 #include "nn/experts.h"
@@ -79,7 +79,7 @@ WeightTable deepseek_v2_weights() {
 
 }  // namespace
 
-std::unique_ptr<Model> deepseek_v2(const Config& config) {
+static std::unique_ptr<Model> deepseek_v2(const Config& config) {
     LlamaSettings settings;
     settings.vocabulary = config.positive("vocab_size", 32000);
     settings.layers = config.positive("num_hidden_layers", 32);
@@ -108,5 +108,9 @@ std::unique_ptr<Model> deepseek_v2(const Config& config) {
     };
     return std::make_unique<Decoder>(config, llama_decoder(settings, block), deepseek_v2_weights());
 }
+
+static const RegisterArchitecture register_deepseek_v2(
+    {"deepseek_v2", "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model, 2024",
+     deepseek_v2});
 
 }  // namespace tessera::models

@@ -3,8 +3,8 @@
 // other. Checkpoints keep query, key and value in one matrix, group by group.
 #include <cmath>
 
+#include "models/architecture.h"
 #include "models/decoder.h"
-#include "models/families.h"
 #include "models/settings.h"
 #include "nn/attention/dot_product.h"
 #include "nn/norm.h"
@@ -39,7 +39,7 @@ WeightTable falcon_weights(const FalconSettings& s) {
 
 }  // namespace
 
-std::unique_ptr<Model> falcon(const Config& config) {
+static std::unique_ptr<Model> falcon(const Config& config) {
     FalconSettings s{.grouped = config.boolean("new_decoder_architecture", false),
                      .parallel = config.boolean("parallel_attn", true),
                      .two_norms = false,
@@ -91,5 +91,9 @@ std::unique_ptr<Model> falcon(const Config& config) {
     parts.final_norm = norm();
     return std::make_unique<Decoder>(config, std::move(parts), falcon_weights(s));
 }
+
+static const RegisterArchitecture register_falcon({"falcon",
+                                                   "Almazrouei et al., The Falcon Series of Open Language Models, 2023",
+                                                   falcon});
 
 }  // namespace tessera::models

@@ -3,10 +3,10 @@
 // alternates windows with full attention. Gemma 3 drops the caps for norms over query and key, and gives window layers
 // rotary frequencies of their own.
 #include "models/gemma.h"
+#include "models/architecture.h"
 
 #include <cmath>
 
-#include "models/families.h"
 #include "models/llama.h"
 
 namespace tessera::models {
@@ -92,10 +92,10 @@ std::unique_ptr<Decoder> gemma2_decoder(const Config& config) {
     return std::make_unique<Decoder>(config, std::move(parts), sandwich_weights());
 }
 
-std::unique_ptr<Model> gemma(const Config& config) { return gemma_decoder(config); }
-std::unique_ptr<Model> gemma2(const Config& config) { return gemma2_decoder(config); }
+static std::unique_ptr<Model> gemma(const Config& config) { return gemma_decoder(config); }
+static std::unique_ptr<Model> gemma2(const Config& config) { return gemma2_decoder(config); }
 
-std::unique_ptr<Model> gemma3_text(const Config& config) {
+static std::unique_ptr<Model> gemma3_text(const Config& config) {
     LlamaSettings settings = read_gemma(config, {.vocabulary = 262208,
                                                  .width = 2304,
                                                  .layers = 26,
@@ -124,5 +124,14 @@ std::unique_ptr<Model> gemma3_text(const Config& config) {
     if (config.has("final_logit_softcapping")) parts.logit_soft_cap = config.number("final_logit_softcapping");
     return std::make_unique<Decoder>(config, std::move(parts), sandwich_weights());
 }
+
+static const RegisterArchitecture register_gemma(
+    {"gemma", "Gemma Team, Gemma: Open Models Based on Gemini Research and Technology, 2024", gemma});
+
+static const RegisterArchitecture register_gemma2(
+    {"gemma2", "Gemma Team, Gemma 2: Improving Open Language Models at a Practical Size, 2024", gemma2});
+
+static const RegisterArchitecture register_gemma3_text({"gemma3_text", "Gemma Team, Gemma 3 Technical Report, 2025",
+                                                        gemma3_text});
 
 }  // namespace tessera::models

@@ -2,8 +2,8 @@
 // Checkpoints keep matrices as (in, out), and query, key and value in one.
 #include <cmath>
 
+#include "models/architecture.h"
 #include "models/decoder.h"
-#include "models/families.h"
 #include "models/settings.h"
 #include "nn/attention/dot_product.h"
 #include "nn/norm.h"
@@ -31,7 +31,7 @@ WeightTable gpt2_weights() {
 
 }  // namespace
 
-std::unique_ptr<Model> gpt2(const Config& config) {
+static std::unique_ptr<Model> gpt2(const Config& config) {
     const std::int64_t width = config.positive("n_embd", 768), heads = config.positive("n_head", 12);
     if (width % heads != 0) config.reject("n_head", text_of(heads, " heads do not divide a width of ", width));
     nn::DotProductSettings attention{.width = width,
@@ -66,5 +66,8 @@ std::unique_ptr<Model> gpt2(const Config& config) {
     parts.final_norm = std::make_unique<nn::LayerNorm>(width, eps);
     return std::make_unique<Decoder>(config, std::move(parts), gpt2_weights());
 }
+
+static const RegisterArchitecture register_gpt2(
+    {"gpt2", "Radford et al., Language Models are Unsupervised Multitask Learners, 2019", gpt2});
 
 }  // namespace tessera::models

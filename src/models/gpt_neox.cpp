@@ -1,7 +1,7 @@
 // GPT-NeoX and Pythia (Black et al. 2022): attention and feed-forward side by side, a norm for each; rotary positions
 // on a quarter of each head. Checkpoints keep query, key and value in one matrix, head by head.
+#include "models/architecture.h"
 #include "models/decoder.h"
-#include "models/families.h"
 #include "models/settings.h"
 #include "nn/attention/dot_product.h"
 #include "nn/norm.h"
@@ -27,7 +27,7 @@ WeightTable gpt_neox_weights(std::int64_t heads) {
 
 }  // namespace
 
-std::unique_ptr<Model> gpt_neox(const Config& config) {
+static std::unique_ptr<Model> gpt_neox(const Config& config) {
     const Heads heads = read_heads(config, {.width = 6144, .heads = 64});
     const bool attention_bias = config.boolean("attention_bias", true);
     const double partial = config.number("rotary_pct", 0.25);
@@ -64,5 +64,8 @@ std::unique_ptr<Model> gpt_neox(const Config& config) {
     parts.final_norm = std::make_unique<nn::LayerNorm>(heads.width, eps);
     return std::make_unique<Decoder>(config, std::move(parts), gpt_neox_weights(heads.heads));
 }
+
+static const RegisterArchitecture register_gpt_neox(
+    {"gpt_neox", "Black et al., GPT-NeoX-20B: An Open-Source Autoregressive Language Model, 2022", gpt_neox});
 
 }  // namespace tessera::models

@@ -1,8 +1,7 @@
 // Llama 1, 2 and 3 (Touvron et al. 2023; Dubey et al. 2024): RMSNorm before each part, rotary positions, SwiGLU, no
 // biases; from Llama 2 70B on several queries share a key (GQA), and Llama 3.1 stretches its rotary frequencies.
 #include "models/llama.h"
-
-#include "models/families.h"
+#include "models/architecture.h"
 
 namespace tessera::models {
 
@@ -73,10 +72,13 @@ WeightTable llama_weights() {
             .ignored = {"*.rotary_emb.inv_freq", "lm_head.weight"}};
 }
 
-std::unique_ptr<Model> llama(const Config& config) {
+static std::unique_ptr<Model> llama(const Config& config) {
     const LlamaSettings settings = read_llama(config, {});
     return std::make_unique<Decoder>(
         config, llama_decoder(settings, [&](std::int64_t) { return llama_block(settings); }), llama_weights());
 }
+
+static const RegisterArchitecture register_llama(
+    {"llama", "Touvron et al., LLaMA: Open and Efficient Foundation Language Models, 2023", llama});
 
 }  // namespace tessera::models

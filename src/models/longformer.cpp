@@ -1,8 +1,8 @@
 // Longformer (Beltagy et al. 2020): RoBERTa whose tokens see a window, beside the few that global_attention_mask marks,
 // which see and are seen by all through projections of their own.
 #include "nn/attention/longformer.h"
+#include "models/architecture.h"
 #include "models/bert.h"
-#include "models/families.h"
 
 namespace tessera::models {
 namespace {
@@ -25,7 +25,7 @@ std::vector<std::int64_t> read_windows(const Config& config, std::int64_t layers
 
 }  // namespace
 
-std::unique_ptr<Model> longformer(const Config& config) {
+static std::unique_ptr<Model> longformer(const Config& config) {
     const BertSettings settings = read_bert(config);
     const std::vector<std::int64_t> windows = read_windows(config, settings.layers);
     EncoderParts parts = bert_encoder(config, settings, 30522, [&](std::int64_t layer) {
@@ -42,5 +42,8 @@ std::unique_ptr<Model> longformer(const Config& config) {
                                                {"layers.*.attention.global_value", self + "value_global"}});
     return std::make_unique<Encoder>(config, std::move(parts), std::move(weights));
 }
+
+static const RegisterArchitecture register_longformer(
+    {"longformer", "Beltagy et al., Longformer: The Long-Document Transformer, 2020", longformer});
 
 }  // namespace tessera::models

@@ -1,7 +1,7 @@
 // Marian's translation models (Junczys-Dowmunt et al. 2018): the original Transformer (Vaswani et al. 2017) with
 // sinusoidal positions and a norm after each sum.
+#include "models/architecture.h"
 #include "models/bart.h"
-#include "models/families.h"
 #include "models/settings.h"
 #include "ops/concat.h"
 #include "ops/sinusoidal.h"
@@ -18,7 +18,7 @@ Tensor positions_by_halves(std::int64_t count, std::int64_t width) {
 
 }  // namespace
 
-std::unique_ptr<Model> marian(const Config& config) {
+static std::unique_ptr<Model> marian(const Config& config) {
     EncoderDecoderParts parts =
         bart_parts(config, {.vocabulary = 58101, .decoder_start_id = 58100, .padding_id = 58100});
     const Tensor positions = positions_by_halves(config.positive("max_position_embeddings", 1024), parts.width);
@@ -40,5 +40,8 @@ std::unique_ptr<Model> marian(const Config& config) {
     }
     return std::make_unique<EncoderDecoder>(config, std::move(parts), std::move(weights));
 }
+
+static const RegisterArchitecture register_marian(
+    {"marian", "Vaswani et al., Attention Is All You Need, 2017; Junczys-Dowmunt et al., Marian, 2018", marian});
 
 }  // namespace tessera::models

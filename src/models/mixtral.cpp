@@ -1,12 +1,12 @@
 // Mixtral 8×7B (Jiang et al. 2024): Mistral with eight expert networks per layer, of which a router picks two for each
 // token.
-#include "models/families.h"
+#include "models/architecture.h"
 #include "models/llama.h"
 #include "nn/experts.h"
 
 namespace tessera::models {
 
-std::unique_ptr<Model> mixtral(const Config& config) {
+static std::unique_ptr<Model> mixtral(const Config& config) {
     LlamaSettings settings =
         read_llama(config, {.kv_heads = 8, .hidden = 14336, .norm_eps = 1e-5, .rope = {.theta = 1e6}});
     settings.attention.window = read_size_or_none(config, "sliding_window", 0);
@@ -34,5 +34,7 @@ std::unique_ptr<Model> mixtral(const Config& config) {
                           {"layers.*.feed_forward.experts.down", moe + "experts.*.w2", {.stacked = true}}});
     return std::make_unique<Decoder>(config, llama_decoder(settings, block), std::move(weights));
 }
+
+static const RegisterArchitecture register_mixtral({"mixtral", "Jiang et al., Mixtral of Experts, 2024", mixtral});
 
 }  // namespace tessera::models

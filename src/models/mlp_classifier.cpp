@@ -1,6 +1,6 @@
 // Flat pictures through a few layers to scores of classes. The layers before the last carry an autoencoder's names, so
 // that they can start from one.
-#include "models/families.h"
+#include "models/architecture.h"
 #include "models/mlp.h"
 #include "models/settings.h"
 #include "nn/linear.h"
@@ -48,10 +48,13 @@ class MlpClassifier : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> mlp_classifier(const Config& config) {
+static std::unique_ptr<Model> mlp_classifier(const Config& config) {
     std::vector<std::int64_t> widths = read_widths(config, "hidden_widths");
     widths.insert(widths.begin(), config.positive("input_width"));
     return std::make_unique<MlpClassifier>(config, widths, read_activation(config, "activation", "relu"));
 }
+
+static const RegisterArchitecture register_mlp_classifier(
+    {"mlp_classifier", "Rumelhart et al., Learning Representations by Back-Propagating Errors, 1986", mlp_classifier});
 
 }  // namespace tessera::models

@@ -1,11 +1,11 @@
 // N-grams by counting: p(next | context) = count(context, next) / count(context), the maximum likelihood estimate
 // (Shannon 1948), with add-k smoothing (Lidstone 1920) where config.json asks for it.
 #include "models/ngram.h"
+#include "models/architecture.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "models/families.h"
 #include "models/padding.h"
 #include "ops/cross_entropy.h"
 #include "ops/gather.h"
@@ -161,6 +161,9 @@ void Ngram::estimate() {
 
 std::unique_ptr<Decoding> Ngram::decode(std::int64_t) const { return std::make_unique<NgramDecoding>(*this); }
 
-std::unique_ptr<Model> ngram(const Config& config) { return std::make_unique<Ngram>(config); }
+static std::unique_ptr<Model> ngram(const Config& config) { return std::make_unique<Ngram>(config); }
+
+static const RegisterArchitecture register_ngram({"ngram", "Shannon, A Mathematical Theory of Communication, 1948",
+                                                  ngram});
 
 }  // namespace tessera::models

@@ -7,7 +7,7 @@
 // token_type_ids are 0 in the prefix and 1 in the suffix; without them everything given is prefix.
 #include <algorithm>
 
-#include "models/families.h"
+#include "models/architecture.h"
 #include "models/gemma.h"
 #include "models/siglip.h"
 #include "ops/binary.h"
@@ -161,7 +161,7 @@ std::unique_ptr<Decoder> read_language(const Config& config) {
 
 }  // namespace
 
-std::unique_ptr<Model> paligemma(const Config& config) {
+static std::unique_ptr<Model> paligemma(const Config& config) {
     const Config vision = config.section("vision_config");
     const Pictures pictures = read_pictures(vision);
     for (const char* name : {"text_config", "vision_config"}) {
@@ -178,5 +178,9 @@ std::unique_ptr<Model> paligemma(const Config& config) {
                           text_of(projected, ", but text_config's hidden_size is ", language->width()));
     return std::make_unique<PaliGemma>(config, std::move(language));
 }
+
+static const RegisterArchitecture register_paligemma({"paligemma",
+                                                      "Beyer et al., PaliGemma: A versatile 3B VLM for transfer, 2024",
+                                                      paligemma});
 
 }  // namespace tessera::models

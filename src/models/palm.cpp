@@ -1,8 +1,8 @@
 // PaLM (Chowdhery et al. 2022): attention and SwiGLU side by side under one norm, all queries share one key and value
 // (MQA), rotary positions on adjacent pairs, shared embeddings, no biases anywhere. The paper published no checkpoint;
 // the configuration's fields are ours, under the Hub's usual names.
+#include "models/architecture.h"
 #include "models/decoder.h"
-#include "models/families.h"
 #include "models/settings.h"
 #include "nn/attention/dot_product.h"
 #include "nn/norm.h"
@@ -25,7 +25,7 @@ WeightTable palm_weights() {
 
 }  // namespace
 
-std::unique_ptr<Model> palm(const Config& config) {
+static std::unique_ptr<Model> palm(const Config& config) {
     const Heads heads = read_heads(config, {.width = 4096, .heads = 16, .kv_heads = 1});
     nn::RopeSettings rope = read_rope(config, heads.head_width);
     rope.pairing = ops::RopePairing::adjacent;
@@ -53,5 +53,8 @@ std::unique_ptr<Model> palm(const Config& config) {
     parts.final_norm = norm();
     return std::make_unique<Decoder>(config, std::move(parts), palm_weights());
 }
+
+static const RegisterArchitecture register_palm(
+    {"palm", "Chowdhery et al., PaLM: Scaling Language Modeling with Pathways, 2022", palm});
 
 }  // namespace tessera::models

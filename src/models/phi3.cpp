@@ -1,11 +1,11 @@
 // Phi-3 (Abdin et al. 2024): Llama whose checkpoints keep query, key and value in one matrix, and gate and up in
 // another.
-#include "models/families.h"
+#include "models/architecture.h"
 #include "models/llama.h"
 
 namespace tessera::models {
 
-std::unique_ptr<Model> phi3(const Config& config) {
+static std::unique_ptr<Model> phi3(const Config& config) {
     LlamaSettings settings =
         read_llama(config, {.vocabulary = 32064, .width = 3072, .hidden = 8192, .norm_eps = 1e-5, .padding_id = 32000});
     settings.attention.window = read_size_or_none(config, "sliding_window", 0);
@@ -20,5 +20,7 @@ std::unique_ptr<Model> phi3(const Config& config) {
     return std::make_unique<Decoder>(
         config, llama_decoder(settings, [&](std::int64_t) { return llama_block(settings); }), std::move(weights));
 }
+
+static const RegisterArchitecture register_phi3({"phi3", "Abdin et al., Phi-3 Technical Report, 2024", phi3});
 
 }  // namespace tessera::models

@@ -1,6 +1,6 @@
 // Qwen 2 (2024): Llama with biases on query, key and value. Qwen 3 (2025): none of those, but RMSNorm over each head's
 // query and key.
-#include "models/families.h"
+#include "models/architecture.h"
 #include "models/llama.h"
 
 namespace tessera::models {
@@ -26,14 +26,14 @@ std::unique_ptr<Model> qwen(const Config& config, const LlamaSettings& settings,
 
 }  // namespace
 
-std::unique_ptr<Model> qwen2(const Config& config) {
+static std::unique_ptr<Model> qwen2(const Config& config) {
     LlamaSettings settings = read_llama(config, {.vocabulary = 151936, .kv_heads = 32, .hidden = 22016});
     settings.attention.input_bias = true;
     settings.attention.output_bias = false;
     return qwen(config, settings, llama_weights());
 }
 
-std::unique_ptr<Model> qwen3(const Config& config) {
+static std::unique_ptr<Model> qwen3(const Config& config) {
     LlamaSettings settings =
         read_llama(config, {.vocabulary = 151936, .kv_heads = 32, .head_width = 128, .hidden = 22016});
     settings.attention.query_key_norm = true;
@@ -43,5 +43,9 @@ std::unique_ptr<Model> qwen3(const Config& config) {
                                                {"layers.*.attention.key_norm", "model.layers.*.self_attn.k_norm"}});
     return qwen(config, settings, std::move(weights));
 }
+
+static const RegisterArchitecture register_qwen2({"qwen2", "Yang et al., Qwen2 Technical Report, 2024", qwen2});
+
+static const RegisterArchitecture register_qwen3({"qwen3", "Yang et al., Qwen3 Technical Report, 2025", qwen3});
 
 }  // namespace tessera::models

@@ -4,7 +4,7 @@
 //
 // is the RNN (Elman 1990); GRU (Cho et al. 2014) and LSTM (Hochreiter & Schmidhuber 1997) gate the state.
 #include "models/alignment.h"
-#include "models/families.h"
+#include "models/architecture.h"
 #include "models/stream.h"
 #include "nn/embedding.h"
 #include "nn/linear.h"
@@ -102,7 +102,7 @@ std::unique_ptr<Decoding> RecurrentLanguageModel::decode(std::int64_t) const {
 
 }  // namespace
 
-std::unique_ptr<Model> rnn_lm(const Config& config) {
+static std::unique_ptr<Model> rnn_lm(const Config& config) {
     const std::int64_t hidden = config.positive("hidden_width");
     return std::make_unique<RecurrentLanguageModel>(
         config, nn::RecurrentSettings{.kind = read_cell(config),
@@ -111,5 +111,8 @@ std::unique_ptr<Model> rnn_lm(const Config& config) {
                                       .layers = config.positive("layers", 1),
                                       .dropout = config.number("dropout", 0)});
 }
+
+static const RegisterArchitecture register_rnn_lm(
+    {"rnn_lm", "Mikolov et al., Recurrent Neural Network Based Language Model, 2010", rnn_lm});
 
 }  // namespace tessera::models

@@ -1,7 +1,7 @@
 // RoBERTa (Liu et al. 2019): BERT trained longer. Positions begin behind the padding id, at which padding itself
 // stands, and the head has other names.
+#include "models/architecture.h"
 #include "models/bert.h"
-#include "models/families.h"
 #include "models/settings.h"
 
 namespace tessera::models {
@@ -20,12 +20,15 @@ void make_roberta(const Config& config, EncoderParts& parts, WeightTable& weight
     weights.ignored.push_back("lm_head.decoder.*");
 }
 
-std::unique_ptr<Model> roberta(const Config& config) {
+static std::unique_ptr<Model> roberta(const Config& config) {
     const BertSettings settings = read_bert(config);
     EncoderParts parts = bert_encoder(config, settings, 50265, bert_attention(settings));
     WeightTable weights = bert_weights("roberta.");
     make_roberta(config, parts, weights);
     return std::make_unique<Encoder>(config, std::move(parts), std::move(weights));
 }
+
+static const RegisterArchitecture register_roberta(
+    {"roberta", "Liu et al., RoBERTa: A Robustly Optimized BERT Pretraining Approach, 2019", roberta});
 
 }  // namespace tessera::models

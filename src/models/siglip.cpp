@@ -1,10 +1,10 @@
 // SigLIP (Zhai et al. 2023): a vision tower and a text tower that meet in one space. Each pair of a picture and a text
 // is a question of its own, answered by a sigmoid of their scaled similarity.
 #include "models/siglip.h"
+#include "models/architecture.h"
 
 #include <cmath>
 
-#include "models/families.h"
 #include "models/padding.h"
 #include "models/stream.h"
 #include "ops/binary.h"
@@ -153,6 +153,10 @@ class Siglip : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> siglip(const Config& config) { return std::make_unique<Siglip>(config); }
+static std::unique_ptr<Model> siglip(const Config& config) { return std::make_unique<Siglip>(config); }
+
+static const RegisterArchitecture register_siglip({"siglip",
+                                                   "Zhai et al., Sigmoid Loss for Language Image Pre-Training, 2023",
+                                                   siglip});
 
 }  // namespace tessera::models

@@ -1,6 +1,6 @@
 // SigLIP's vision tower (Zhai et al. 2023): a ViT without [CLS], pooled by attention. Checkpoints keep the pooling's
 // query, key and value in one matrix.
-#include "models/families.h"
+#include "models/architecture.h"
 #include "models/siglip.h"
 #include "models/stream.h"
 #include "ops/binary.h"
@@ -118,6 +118,11 @@ class SiglipVisionModel : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> siglip_vision_model(const Config& config) { return std::make_unique<SiglipVisionModel>(config); }
+static std::unique_ptr<Model> siglip_vision_model(const Config& config) {
+    return std::make_unique<SiglipVisionModel>(config);
+}
+
+static const RegisterArchitecture register_siglip_vision_model(
+    {"siglip_vision_model", "Zhai et al., Sigmoid Loss for Language Image Pre-Training, 2023", siglip_vision_model});
 
 }  // namespace tessera::models

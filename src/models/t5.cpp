@@ -3,8 +3,8 @@
 // 1.1 has gated GELU and mostly a head of its own (Shazeer 2020).
 #include <cmath>
 
+#include "models/architecture.h"
 #include "models/encoder_decoder.h"
-#include "models/families.h"
 #include "models/settings.h"
 #include "nn/norm.h"
 
@@ -73,7 +73,7 @@ WeightTable t5_weights(bool gated) {
 
 }  // namespace
 
-std::unique_ptr<Model> t5(const Config& config) {
+static std::unique_ptr<Model> t5(const Config& config) {
     const std::int64_t width = config.positive("d_model", 512), heads = config.positive("num_heads", 8);
     const std::int64_t layers = config.positive("num_layers", 6);
     const double dropout = config.number("dropout_rate", 0.1), eps = config.number("layer_norm_epsilon", 1e-6);
@@ -120,5 +120,9 @@ std::unique_ptr<Model> t5(const Config& config) {
     parts.decoder_norm = norm();
     return std::make_unique<EncoderDecoder>(config, std::move(parts), t5_weights(feed_forward.gated));
 }
+
+static const RegisterArchitecture register_t5(
+    {"t5", "Raffel et al., Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer, 2020",
+     t5});
 
 }  // namespace tessera::models

@@ -3,7 +3,7 @@
 // (ViTModel) has no classifier: its output is the state of [CLS].
 #include <algorithm>
 
-#include "models/families.h"
+#include "models/architecture.h"
 #include "models/pictures.h"
 #include "models/pre_norm_encoder.h"
 #include "models/stream.h"
@@ -103,12 +103,16 @@ class Vit : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> vit(const Config& config) {
+static std::unique_ptr<Model> vit(const Config& config) {
     PreNormSettings encoder = read_pre_norm(config, "gelu", 1e-12);
     encoder.input_bias = config.boolean("qkv_bias", true);
     encoder.attention_dropout = config.number("attention_probs_dropout_prob", 0);
     encoder.dropout = config.number("hidden_dropout_prob", 0);
     return std::make_unique<Vit>(config, read_pictures(config), encoder, read_classes(config));
 }
+
+static const RegisterArchitecture register_vit(
+    {"vit", "Dosovitskiy et al., An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale, 2020",
+     vit});
 
 }  // namespace tessera::models
