@@ -147,9 +147,8 @@ class Loader {
     void finish() const {
         std::vector<std::string> left;
         for (const auto& [name, tensor] : tensors_) {
-            const bool ignored =
-                std::any_of(table_.ignored.begin(), table_.ignored.end(),
-                            [&](const std::string& pattern) { return matches_anything(pattern, name); });
+            const auto matches = [&name = name](const std::string& pattern) { return matches_anything(pattern, name); };
+            const bool ignored = std::any_of(table_.ignored.begin(), table_.ignored.end(), matches);
             if (!used_.contains(name) && !ignored) left.push_back(name);
         }
         refuse_unless_empty(left);
