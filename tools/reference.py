@@ -37,7 +37,9 @@ def load(name):
     kind = getattr(transformers, (config.architectures or [""])[0], None)
     if kind is None:
         raise SystemExit(f"{name}: config.json names no architecture that transformers has: {config.architectures}")
-    model = kind.from_pretrained(name, dtype=torch.float32)
+    # Only the plain attention caps scores; elsewhere the reference's default is what people run.
+    caps = getattr(text_settings(config), "attn_logit_softcapping", None) is not None
+    model = kind.from_pretrained(name, dtype=torch.float32, **({"attn_implementation": "eager"} if caps else {}))
     return model.eval()
 
 

@@ -81,7 +81,7 @@ WeightTable bart_weights() {
                                 {"head", "lm_head"},
                                 {"logits_bias", "final_logits_bias"}},
                       .ignored = {"lm_head.weight"},
-                      .older = {{"encoder.embed_tokens", "shared"}, {"decoder.embed_tokens", "shared"}},
+                      .aliases = {{"encoder.embed_tokens", "shared"}, {"decoder.embed_tokens", "shared"}},
                       .optional = {"final_logits_bias"},
                       .optional_prefix = "model."};
     const auto add = [&](const std::string& ours, const std::string& theirs) { table.names.push_back({ours, theirs}); };

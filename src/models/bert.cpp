@@ -73,7 +73,7 @@ WeightTable bert_weights(const std::string& prefix) {
                       {"layers.*.feed_forward.down", layer + "output.dense"},
                       {"layers.*.feed_forward_norm", layer + "output.LayerNorm"}},
             .ignored = {"*embeddings.position_ids", "*embeddings.token_type_ids", "*pooler.dense.*"},
-            .older = {{"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}},
+            .aliases = {{"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}},
             .optional_prefix = prefix};
 }
 

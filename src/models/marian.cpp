@@ -38,7 +38,7 @@ static std::unique_ptr<Model> marian(const Config& config) {
         parts.decoder_vocabulary = decoder_vocabulary;
         for (const char* field : {"pad_token_id", "decoder_start_token_id"})
             read_token(config, field, 58100, decoder_vocabulary);
-        weights.older.clear();
+        weights.aliases.clear();
         weights.names[0].theirs = "model.encoder.embed_tokens";
         weights.names.push_back({"decoder_tokens", "model.decoder.embed_tokens"});
     }

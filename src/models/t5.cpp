@@ -59,7 +59,7 @@ WeightTable t5_weights(bool gated) {
                   {"decoder.final_norm", "decoder.final_layer_norm"},
                   {"head", "lm_head"}},
         .ignored = {"lm_head.weight", "*.EncDecAttention.relative_attention_bias.weight"},
-        .older = {{"encoder.embed_tokens", "shared"}, {"decoder.embed_tokens", "shared"}}};
+        .aliases = {{"encoder.embed_tokens", "shared"}, {"decoder.embed_tokens", "shared"}}};
     for (const auto& [ours, theirs] : {std::pair{"query", "q"}, {"key", "k"}, {"value", "v"}, {"output", "o"}}) {
         table.names.push_back(
             {text_of("encoder.layers.*.attention.", ours), text_of(encoder, "0.SelfAttention.", theirs)});

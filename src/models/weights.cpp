@@ -126,10 +126,7 @@ class Loader {
             return entry.first.starts_with(prefix);
         });
         for (const auto& [name, tensor] : tensors) {
-            std::string newer = name;
-            for (const auto& [older, now] : table.older)
-                if (const auto at = newer.find(older); at != std::string::npos) newer.replace(at, older.size(), now);
-            tensors_.emplace(newer, tensor);
+            tensors_.emplace(canonical_name(table, name), tensor);
         }
         if (bare) bare_prefix_ = prefix;
     }
@@ -241,6 +238,13 @@ void add_part(WeightTable& whole, const WeightTable& part, const std::string& ou
         whole.names.push_back({text_of(ours, name.ours), text_of(theirs, name.theirs), name.surgery});
     for (const std::string& pattern : part.ignored)
         whole.ignored.push_back(pattern.starts_with('*') ? pattern : text_of(theirs, pattern));
+}
+
+std::string canonical_name(const WeightTable& table, const std::string& name) {
+    std::string canonical = name;
+    for (const auto& [other, ours] : table.aliases)
+        if (const auto at = canonical.find(other); at != std::string::npos) canonical.replace(at, other.size(), ours);
+    return canonical;
 }
 
 void load_weights(nn::Module& module, const WeightTable& table, const formats::TensorMap& tensors,

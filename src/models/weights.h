@@ -32,8 +32,8 @@ struct WeightTable {
     std::vector<WeightName> names;
     // Tensors of checkpoints that are no parameters (a mask, a table of frequencies), with * for anything.
     std::vector<std::string> ignored = {};
-    // Parts of names in older checkpoints → the same here, replaced before anything is looked up.
-    std::vector<std::pair<std::string, std::string>> older = {};
+    // Parts of names as other versions of the reference write them → as here; replaced before anything is looked up.
+    std::vector<std::pair<std::string, std::string>> aliases = {};
     // Tensors that checkpoints may lack; the model is built with values for them.
     std::vector<std::string> optional = {};
     // A prefix that checkpoints of the bare model lack.
@@ -42,6 +42,9 @@ struct WeightTable {
 
 // Adds a part's names to the whole's, each behind a prefix; what either ignores is ignored.
 void add_part(WeightTable& whole, const WeightTable& part, const std::string& ours, const std::string& theirs);
+
+// The name that this table uses for a checkpoint's tensor.
+std::string canonical_name(const WeightTable& table, const std::string& name);
 
 // Fills every parameter of the module. Strict: every tensor is used and every parameter filled, or one error lists both
 // sides. Nothing is copied unless the surgery demands it.
