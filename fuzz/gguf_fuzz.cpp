@@ -1,4 +1,4 @@
-// Any bytes are a GGUF file or one Error; what was read can be used.
+// Any bytes are a GGUF file or one Error; what was read can be used, and becomes a model or one Error.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -7,6 +7,8 @@
 
 #include "formats/gguf.h"
 #include "formats/gguf_tokenizer.h"
+#include "models/catalog.h"
+#include "models/gguf_checkpoint.h"
 
 namespace {
 
@@ -33,6 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const formats::Gguf gguf = formats::parse_gguf(*file, file, "input");
         for (const auto& [name, tensor] : gguf.tensors) decode(tensor);
         formats::read_gguf_tokenizer(gguf);
+        models::load(models::gguf_checkpoint(gguf));
     } catch (const Error&) {
     }
     return 0;

@@ -1,5 +1,7 @@
 #include "cli/arguments.h"
 
+#include "cli/terminal.h"
+
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
@@ -60,8 +62,8 @@ std::optional<int> Arguments::parse(const std::vector<std::string>& arguments) {
         std::fputs(implementation_->app.help().c_str(), stdout);
         return 0;
     } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "%s: %s; see %s --help\n", implementation_->app.get_name().c_str(), error.what(),
-                     implementation_->app.get_name().c_str());
+        std::fprintf(stderr, "%s: %s; see %s --help\n", implementation_->app.get_name().c_str(),
+                     one_line(error.what()).c_str(), implementation_->app.get_name().c_str());
         return 2;
     }
 }

@@ -5,6 +5,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "formats/checkpoint_files.h"
 #include "models/catalog.h"
 #include "models/dtype_names.h"
 
@@ -21,11 +22,20 @@ bool holds_weights_or_config(const fs::path& path) {
 }
 
 // Tokenizer, templates, licence: everything beside the weights goes along.
-void copy_companions(const fs::path& from, const fs::path& to) {
-    if (!fs::is_directory(from)) return;
-    for (const auto& entry : fs::directory_iterator(from))
+std::vector<fs::path> companions(const fs::path& source) {
+    std::vector<fs::path> found;
+    if (!fs::is_directory(source)) return found;
+    for (const auto& entry : fs::directory_iterator(source))
         if (entry.is_regular_file() && !holds_weights_or_config(entry.path()))
-            fs::copy_file(entry.path(), to / entry.path().filename(), fs::copy_options::overwrite_existing);
+            found.push_back(formats::find_file(source, entry.path().filename()));
+    return found;
+}
+
+// Safetensors have no quantised dtypes.
+void check_writable(const std::string& source, const formats::TensorMap& tensors) {
+    for (const auto& [name, tensor] : tensors)
+        check(!is_quantised(tensor.dtype()), source, ": ", name, " is of dtype ", tensor.dtype(),
+              ", which a folder cannot hold; give --dtype f32, bf16 or f16");
 }
 
 }  // namespace
@@ -49,6 +59,8 @@ int convert_command(const std::vector<std::string>& arguments) {
     check(!fs::equivalent(source, folder, error), folder, ": is the folder that would be read; name another");
     const formats::Checkpoint checkpoint = models::open(source);
     models::load(checkpoint);  // strict: what is written is a whole model
+    if (!options.tensors.dtype) check_writable(source, checkpoint.tensors);
+    const std::vector<fs::path> beside = companions(source);
 
     formats::NamedTensors tensors(checkpoint.tensors.begin(), checkpoint.tensors.end());
     double total = 0, written = 0;
@@ -59,7 +71,8 @@ int convert_command(const std::vector<std::string>& arguments) {
     const models::Config config =
         options.tensors.dtype ? models::with_dtype(checkpoint.config, *options.tensors.dtype) : checkpoint.config;
     formats::write_checkpoint(folder, config, tensors, options);
-    copy_companions(source, folder);
+    for (const fs::path& file : beside)
+        fs::copy_file(file, fs::path(folder) / file.filename(), fs::copy_options::overwrite_existing);
     std::printf("%s: %zu tensors, %s\n", folder.c_str(), tensors.size(), in_bytes(written).c_str());
     return 0;
 }

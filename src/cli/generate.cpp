@@ -77,7 +77,8 @@ int generate_command(const std::vector<std::string>& arguments) {
         std::fprintf(stderr, "tessera generate: --ids is missing; see tessera generate --help\n");
         return 2;
     }
-    check(max_new > 0, "--max-new: must be above 0, found ", max_new);
+    constexpr std::int64_t most_new = std::int64_t{1} << 31;
+    check(max_new > 0 && max_new <= most_new, "--max-new: expected 1 to ", most_new, ", found ", max_new);
 
     std::vector<std::vector<std::int64_t>> ids;
     for (const std::string& prompt : prompts) ids.push_back(ids_of(prompt));

@@ -1,4 +1,6 @@
 // tessera init: a checkpoint of random weights, for training from scratch, tests and benchmarks.
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "cli/arguments.h"
@@ -28,6 +30,9 @@ int init_command(const std::vector<std::string>& arguments) {
     const std::unique_ptr<models::Model> shapes = models::build(config);
     const std::int64_t parameters = nn::parameter_count(*shapes);
     const auto bytes = static_cast<double>(bytes_of(dtype, parameters));
+    const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+    check(bytes < memory, config.source(), ": its ", with_separators(parameters), " parameters are ", in_bytes(bytes),
+          " in ", dtype_name, ", more than the ", in_bytes(memory), " of this machine");
 
     std::unique_ptr<models::Model> model;
     {

@@ -1,10 +1,11 @@
 // The program. A command is one file; this one greets, lists them and turns an Error into one line.
 #include <cstdio>
-#include <cstring>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/terminal.h"
 #include "core/error.h"
 
 namespace tessera::cli {
@@ -25,10 +26,10 @@ constexpr Command commands[] = {
     {"ops", "every op and the devices that can run it", ops_command},
 };
 
-void print_commands(std::FILE* out) {
-    for (const Command& command : commands) std::fprintf(out, "  tessera %-12s %s\n", command.name, command.summary);
-    std::fprintf(out, "  tessera %-12s this page, or `tessera COMMAND --help` for one command\n", "--help");
-    std::fprintf(out, "  tessera %-12s the version\n", "--version");
+void print_commands() {
+    for (const Command& command : commands) std::printf("  tessera %-12s %s\n", command.name, command.summary);
+    std::printf("  tessera %-12s this page, or `tessera COMMAND --help` for one command\n", "--help");
+    std::printf("  tessera %-12s the version\n", "--version");
 }
 
 void print_welcome() {
@@ -36,7 +37,7 @@ void print_welcome() {
     std::printf(
         "The engine stands: tensors, a tape of gradients, every op of the transformer family, and the parts that\n");
     std::printf("models are made of. What can be done now:\n\n");
-    print_commands(stdout);
+    print_commands();
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -50,8 +51,10 @@ int run(const std::vector<std::string>& arguments) {
     }
     for (const Command& command : commands)
         if (arguments[0] == command.name) return command.run({arguments.begin() + 1, arguments.end()});
-    std::fprintf(stderr, "tessera: there is no command '%s'; there are:\n", arguments[0].c_str());
-    print_commands(stderr);
+    std::string known;
+    for (const Command& command : commands) known += text_of(known.empty() ? "" : ", ", command.name);
+    std::fprintf(stderr, "tessera: there is no command '%s'; there are: %s; see tessera --help\n",
+                 one_line(arguments[0]).c_str(), known.c_str());
     return 2;
 }
 
@@ -61,8 +64,11 @@ int run(const std::vector<std::string>& arguments) {
 int main(int count, char** values) {
     try {
         return tessera::cli::run({values + 1, values + count});
+    } catch (const std::bad_alloc&) {
+        std::fprintf(stderr, "tessera: out of memory\n");
+        return 1;
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "tessera: %s\n", error.what());
+        std::fprintf(stderr, "tessera: %s\n", tessera::cli::one_line(error.what()).c_str());
         return 1;
     }
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cli/commands.h"
+#include "cli/terminal.h"
 #include "kernels/slot.h"
 
 namespace tessera::cli {
@@ -38,7 +39,8 @@ int ops_command(const std::vector<std::string>& arguments) {
                 "ops --json\n");
             return 0;
         } else {
-            std::fprintf(stderr, "tessera ops: unknown argument '%s'; see tessera ops --help\n", argument.c_str());
+            std::fprintf(stderr, "tessera ops: unknown argument '%s'; see tessera ops --help\n",
+                         one_line(argument).c_str());
             return 2;
         }
     }

@@ -39,6 +39,18 @@ std::string red(const std::string& text) { return coloured("31", text); }
 std::string bold(const std::string& text) { return coloured("1", text); }
 std::string faint(const std::string& text) { return coloured("2", text); }
 
+std::string one_line(const std::string& text) {
+    constexpr std::size_t longest = 4000;
+    std::string line;
+    for (const char c : text.substr(0, longest)) {
+        char escaped[8];
+        std::snprintf(escaped, sizeof escaped, "\\x%02x", static_cast<unsigned char>(c));
+        const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+        line += is_control ? escaped : std::string(1, c);
+    }
+    return text.size() > longest ? line + "…" : line;
+}
+
 std::string with_separators(std::int64_t number) {
     std::string text = std::to_string(number);
     for (auto at = static_cast<std::int64_t>(text.size()) - 3; at > (number < 0 ? 1 : 0); at -= 3)

@@ -16,6 +16,10 @@ std::string red(const std::string& text);
 std::string bold(const std::string& text);
 std::string faint(const std::string& text);
 
+// Text that may come from a stranger's file: control characters are written out, so that it stays one line and gives a
+// terminal no orders, and what is very long is cut.
+std::string one_line(const std::string& text);
+
 std::string with_separators(std::int64_t number);  // 6,738,415,616
 std::string in_bytes(double bytes);                // 13.5 GB
 std::string in_metric(double number);              // 15.0 G, for FLOP

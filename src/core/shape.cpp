@@ -50,7 +50,8 @@ Shape contiguous_strides(const Shape& shape) {
     std::int64_t step = 1;
     for (int i = shape.rank() - 1; i >= 0; --i) {
         strides[i] = step;
-        step *= std::max<std::int64_t>(shape[i], 1);
+        const bool overflows = __builtin_mul_overflow(step, std::max<std::int64_t>(shape[i], 1), &step);
+        check(!overflows, "shape ", shape, " has too many elements");
     }
     return strides;
 }

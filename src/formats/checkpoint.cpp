@@ -29,8 +29,8 @@ bool is_plain_name(const std::string& name) {
            name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
 }
 
-// The file of this name in the folder; empty when there is none. A link may not lead out of the folder, or a downloaded
-// checkpoint could show any file of this machine.
+}  // namespace
+
 fs::path find_file(const fs::path& folder, const std::string& name) {
     const fs::path path = folder / name;
     std::error_code error;
@@ -44,6 +44,8 @@ fs::path find_file(const fs::path& folder, const std::string& name) {
           target.string(), "; only links within it, or to the blobs of its Hub cache, are followed");
     return path;
 }
+
+namespace {
 
 Config read_config_file(const fs::path& path) { return {Json::read(path), path.string()}; }
 

@@ -45,7 +45,7 @@ class Autoencoder : public Model {
 static std::unique_ptr<Model> autoencoder(const Config& config) {
     std::vector<std::int64_t> widths = read_widths(config, "encoder_widths");
     if (widths.empty()) config.reject("encoder_widths", "needs at least one layer");
-    widths.insert(widths.begin(), config.positive("input_width"));
+    widths.insert(widths.begin(), read_size(config, "input_width"));
     return std::make_unique<Autoencoder>(config, widths, read_activation(config, "activation", "relu"));
 }
 

@@ -5,6 +5,7 @@
 //     c_t = attention(s_{t−1}, states),   s_t = GRU(s_{t−1}, [c_t, embedding(y_{t−1})]),   y_t ~ softmax(W s_t + b)
 #include "models/alignment.h"
 #include "models/architecture.h"
+#include "models/settings.h"
 #include "models/stream.h"
 #include "nn/attention/additive.h"
 #include "nn/embedding.h"
@@ -151,14 +152,14 @@ std::unique_ptr<Decoding> Bahdanau::decode(std::int64_t) const { return std::mak
 }  // namespace
 
 static std::unique_ptr<Model> bahdanau(const Config& config) {
-    const std::int64_t hidden = config.positive("hidden_width");
-    const BahdanauSettings settings{.source_vocabulary = config.positive("source_vocabulary_size"),
-                                    .target_vocabulary = config.positive("target_vocabulary_size"),
-                                    .embedding = config.positive("embedding_width", hidden),
+    const std::int64_t hidden = read_size(config, "hidden_width");
+    const BahdanauSettings settings{.source_vocabulary = read_size(config, "source_vocabulary_size"),
+                                    .target_vocabulary = read_size(config, "target_vocabulary_size"),
+                                    .embedding = read_size(config, "embedding_width", hidden),
                                     .hidden = hidden,
-                                    .attention = config.positive("attention_width", hidden),
-                                    .layers = config.positive("layers", 1),
-                                    .dropout = config.number("dropout", 0),
+                                    .attention = read_size(config, "attention_width", hidden),
+                                    .layers = read_count(config, "layers", 1),
+                                    .dropout = read_dropout(config, "dropout", 0),
                                     .start_token = config.integer("decoder_start_token_id")};
     if (settings.start_token < 0 || settings.start_token >= settings.target_vocabulary)
         config.reject("decoder_start_token_id",

@@ -19,28 +19,28 @@ struct BartSide {
 
 BartSide read_side(const Config& config, const std::string& side, std::int64_t width) {
     const std::string heads_field = side + "_attention_heads";
-    const std::int64_t heads = config.positive(heads_field, 16);
+    const std::int64_t heads = read_count(config, heads_field, 16);
     if (width % heads != 0)
         config.reject(heads_field, text_of("a width of ", width, " does not split into ", heads, " heads"));
     return {.attention = {.width = width,
                           .heads = heads,
                           .input_bias = true,
                           .output_bias = true,
-                          .dropout = config.number("attention_dropout", 0)},
+                          .dropout = read_dropout(config, "attention_dropout", 0)},
             .feed_forward = {.width = width,
-                             .hidden = config.positive(side + "_ffn_dim", 4096),
+                             .hidden = read_size(config, side + "_ffn_dim", 4096),
                              .activation = read_activation(config, "activation_function", "gelu"),
-                             .dropout = config.number("activation_dropout", 0)},
-            .layers = config.positive(side + "_layers", 12)};
+                             .dropout = read_dropout(config, "activation_dropout", 0)},
+            .layers = read_count(config, side + "_layers", 12)};
 }
 
 }  // namespace
 
 EncoderDecoderParts bart_parts(const Config& config, const BartDefaults& defaults) {
-    const std::int64_t width = config.positive("d_model", 1024);
-    EncoderDecoderParts parts{.vocabulary = config.positive("vocab_size", defaults.vocabulary),
+    const std::int64_t width = read_size(config, "d_model", 1024);
+    EncoderDecoderParts parts{.vocabulary = read_size(config, "vocab_size", defaults.vocabulary),
                               .width = width,
-                              .dropout = config.number("dropout", 0.1),
+                              .dropout = read_dropout(config, "dropout", 0.1),
                               .tied = config.boolean("tie_word_embeddings", true),
                               .has_logits_bias = true};
     if (config.boolean("scale_embedding", false)) parts.embedding_scale = std::sqrt(static_cast<double>(width));
@@ -106,7 +106,7 @@ WeightTable bart_weights() {
 static std::unique_ptr<Model> bart(const Config& config) {
     EncoderDecoderParts parts = bart_parts(config, {});
     for (EntranceParts* entrance : {&parts.encoder_entrance, &parts.decoder_entrance}) {
-        entrance->learned_positions = config.positive("max_position_embeddings", 1024);
+        entrance->learned_positions = read_size(config, "max_position_embeddings", 1024);
         entrance->position_offset = 2;  // the table has rows for a padding id that is no longer used
         entrance->norm = std::make_unique<nn::LayerNorm>(parts.width);
     }

@@ -15,16 +15,16 @@ BertSettings read_bert(const Config& config) {
     if (config.text("position_embedding_type", "absolute") != "absolute")
         config.reject("position_embedding_type", "only 'absolute' is known");
     BertSettings s;
-    s.layers = config.positive("num_hidden_layers", 12);
-    s.norm_eps = config.number("layer_norm_eps", 1e-12);
-    s.dropout = config.number("hidden_dropout_prob", 0.1);
+    s.layers = read_count(config, "num_hidden_layers", 12);
+    s.norm_eps = read_epsilon(config, "layer_norm_eps", 1e-12);
+    s.dropout = read_dropout(config, "hidden_dropout_prob", 0.1);
     s.attention = {.width = heads.width,
                    .heads = heads.heads,
                    .input_bias = true,
                    .output_bias = true,
-                   .dropout = config.number("attention_probs_dropout_prob", 0.1)};
+                   .dropout = read_dropout(config, "attention_probs_dropout_prob", 0.1)};
     s.feed_forward = {.width = heads.width,
-                      .hidden = config.positive("intermediate_size", 3072),
+                      .hidden = read_size(config, "intermediate_size", 3072),
                       .activation = read_activation(config, "hidden_act", "gelu")};
     return s;
 }
@@ -36,10 +36,10 @@ MakeAttention bert_attention(const BertSettings& settings) {
 EncoderParts bert_encoder(const Config& config, const BertSettings& s, std::int64_t default_vocabulary,
                           const MakeAttention& make_attention) {
     const std::int64_t width = s.attention.width;
-    EncoderParts parts{.vocabulary = config.positive("vocab_size", default_vocabulary),
+    EncoderParts parts{.vocabulary = read_size(config, "vocab_size", default_vocabulary),
                        .width = width,
-                       .positions = config.positive("max_position_embeddings", 512),
-                       .token_types = config.positive("type_vocab_size", 2),
+                       .positions = read_size(config, "max_position_embeddings", 512),
+                       .token_types = read_size(config, "type_vocab_size", 2),
                        .norm_eps = s.norm_eps,
                        .dropout = s.dropout,
                        .has_head = has_masked_head(config),

@@ -45,7 +45,16 @@ const Architecture& architecture_of(const Config& config) {
     config.reject("model_type", text_of("'", type, "' is not known; there are: ", known));
 }
 
-std::unique_ptr<Model> build(const Config& config) { return architecture_of(config).build(config); }
+std::unique_ptr<Model> build(const Config& config) {
+    std::unique_ptr<Model> model = architecture_of(config).build(config);
+    // Each size is within its limit; so that sums of parameters and of bytes fit 64 bits, their product is too.
+    constexpr std::int64_t most = std::int64_t{1} << 50;
+    double parameters = 0;
+    for (const auto& [name, tensor] : nn::parameters(*model)) parameters += static_cast<double>(tensor->elements());
+    if (parameters > static_cast<double>(most))
+        config.reject("model_type", text_of("the sizes give ", parameters, " parameters, more than ", most));
+    return model;
+}
 
 std::unique_ptr<Model> initialised(const Config& config, std::uint64_t seed, DType dtype,
                                    const std::function<void(const Tensor& parameter)>& on_parameter) {

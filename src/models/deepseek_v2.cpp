@@ -12,15 +12,15 @@ namespace tessera::models {
 namespace {
 
 nn::LatentSettings read_latent(const Config& config) {
-    nn::LatentSettings s{.width = config.positive("hidden_size", 4096),
-                         .heads = config.positive("num_attention_heads", 32),
+    nn::LatentSettings s{.width = read_size(config, "hidden_size", 4096),
+                         .heads = read_count(config, "num_attention_heads", 32),
                          .query_latent = read_size_or_none(config, "q_lora_rank", 1536),
-                         .latent = config.positive("kv_lora_rank", 512),
-                         .content_width = config.positive("qk_nope_head_dim", 128),
-                         .rope_width = config.positive("qk_rope_head_dim", 64),
-                         .value_width = config.positive("v_head_dim", 128),
+                         .latent = read_size(config, "kv_lora_rank", 512),
+                         .content_width = read_count(config, "qk_nope_head_dim", 128),
+                         .rope_width = read_count(config, "qk_rope_head_dim", 64),
+                         .value_width = read_count(config, "v_head_dim", 128),
                          .has_bias = config.boolean("attention_bias", false),
-                         .dropout = config.number("attention_dropout", 0)};
+                         .dropout = read_dropout(config, "attention_dropout", 0)};
     s.rope = read_rope(config, s.rope_width);
     s.rope.pairing = ops::RopePairing::adjacent;
     const ops::RopeScaling& scaling = s.rope.scaling;
@@ -31,21 +31,27 @@ nn::LatentSettings read_latent(const Config& config) {
     return s;
 }
 
+std::int64_t read_shared_experts(const Config& config) {
+    const std::int64_t count = config.integer("n_shared_experts", 2);
+    if (count < 0 || count > count_limit)
+        config.reject("n_shared_experts", text_of("expected 0 to ", count_limit, ", found ", count));
+    return count;
+}
+
 // norm_topk_prob is not read: the reference does not normalise either, and every published model says false.
 nn::ExpertsSettings read_experts(const Config& config, std::int64_t width, nn::Activation activation) {
-    const std::int64_t hidden = config.positive("moe_intermediate_size", 1407);
-    nn::ExpertsSettings s{
-        .width = width,
-        .hidden = hidden,
-        .experts = config.positive("n_routed_experts", 64),
-        .shared_hidden = config.has("n_shared_experts") ? hidden * config.integer("n_shared_experts") : 2 * hidden,
-        .activation = activation,
-        .routing = {.k = config.positive("num_experts_per_tok", 2),
-                    .scaling = config.number("routed_scaling_factor", 1)}};
+    const std::int64_t hidden = read_size(config, "moe_intermediate_size", 1407);
+    nn::ExpertsSettings s{.width = width,
+                          .hidden = hidden,
+                          .experts = read_count(config, "n_routed_experts", 64),
+                          .shared_hidden = hidden * read_shared_experts(config),
+                          .activation = activation,
+                          .routing = {.k = read_count(config, "num_experts_per_tok", 2),
+                                      .scaling = config.number("routed_scaling_factor", 1)}};
     const std::string method = config.text("topk_method", "greedy");
     if (method == "group_limited_greedy") {
-        s.routing.groups = config.positive("n_group", 1);
-        s.routing.top_groups = config.positive("topk_group", 1);
+        s.routing.groups = read_count(config, "n_group", 1);
+        s.routing.top_groups = read_count(config, "topk_group", 1);
     } else if (method != "greedy") {
         config.reject("topk_method", text_of("'", method, "' is not known"));
     }
@@ -81,15 +87,15 @@ WeightTable deepseek_v2_weights() {
 
 static std::unique_ptr<Model> deepseek_v2(const Config& config) {
     LlamaSettings settings;
-    settings.vocabulary = config.positive("vocab_size", 32000);
-    settings.layers = config.positive("num_hidden_layers", 32);
-    settings.norm_eps = config.number("rms_norm_eps", 1e-6);
+    settings.vocabulary = read_size(config, "vocab_size", 32000);
+    settings.layers = read_count(config, "num_hidden_layers", 32);
+    settings.norm_eps = read_epsilon(config, "rms_norm_eps", 1e-6);
     settings.tied = config.boolean("tie_word_embeddings", false);
     settings.padding_id = read_padding(config, -1, settings.vocabulary);
     const nn::LatentSettings attention = read_latent(config);
     settings.attention.width = attention.width;
     settings.feed_forward = {.width = attention.width,
-                             .hidden = config.positive("intermediate_size", 11008),
+                             .hidden = read_size(config, "intermediate_size", 11008),
                              .activation = read_activation(config, "hidden_act", "silu"),
                              .gated = true,
                              .has_bias = config.boolean("mlp_bias", false)};

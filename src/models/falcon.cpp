@@ -46,10 +46,10 @@ static std::unique_ptr<Model> falcon(const Config& config) {
                      .multi_query = config.boolean("multi_query", true),
                      .groups = 1};
     Heads heads;
-    heads.width = config.positive("hidden_size", 4544);
-    heads.heads = config.positive("num_attention_heads", 71);
+    heads.width = read_size(config, "hidden_size", 4544);
+    heads.heads = read_count(config, "num_attention_heads", 71);
     heads.kv_heads = s.multi_query ? 1 : heads.heads;
-    if (s.grouped) heads.kv_heads = config.positive("num_kv_heads", heads.heads);
+    if (s.grouped) heads.kv_heads = read_count(config, "num_kv_heads", heads.heads);
     heads.head_width = heads.width % heads.heads == 0 ? heads.width / heads.heads : 0;
     check_heads(config, heads, "num_attention_heads", "num_kv_heads");
     s.two_norms = s.grouped ? config.integer("num_ln_in_parallel_attn", 2) == 2 : !s.parallel;
@@ -61,28 +61,28 @@ static std::unique_ptr<Model> falcon(const Config& config) {
                                      .kv_heads = heads.kv_heads,
                                      .input_bias = bias,
                                      .output_bias = bias,
-                                     .dropout = config.number("attention_dropout", 0)};
+                                     .dropout = read_dropout(config, "attention_dropout", 0)};
     if (alibi)  // scaled with the scores, in bf16: so the reference
         attention.alibi = {.factor = 1 / std::sqrt(static_cast<double>(heads.head_width)), .rounded = true};
     else
         attention.rope = read_rope(config, heads.head_width);
     const nn::FeedForwardSettings feed_forward{.width = heads.width,
-                                               .hidden = config.positive("ffn_hidden_size", 4 * heads.width),
+                                               .hidden = read_size(config, "ffn_hidden_size", 4 * heads.width),
                                                .activation = read_activation(config, "activation", "gelu"),
                                                .has_bias = bias};
-    const double eps = config.number("layer_norm_epsilon", 1e-5);
+    const double eps = read_epsilon(config, "layer_norm_epsilon", 1e-5);
     const auto norm = [&] { return std::make_unique<nn::LayerNorm>(heads.width, eps); };
 
-    DecoderParts parts{.vocabulary = config.positive("vocab_size", 65024),
+    DecoderParts parts{.vocabulary = read_size(config, "vocab_size", 65024),
                        .width = heads.width,
                        .tied = config.boolean("tie_word_embeddings", true)};
-    for (std::int64_t layer = 0; layer < config.positive("num_hidden_layers", 32); ++layer) {
+    for (std::int64_t layer = 0; layer < read_count(config, "num_hidden_layers", 32); ++layer) {
         nn::BlockParts block;
         block.attention_norm = norm();
         block.attention = std::make_unique<nn::DotProductAttention>(attention);
         if (s.two_norms) block.feed_forward_norm = norm();
         block.feed_forward = std::make_unique<nn::FeedForward>(feed_forward);
-        block.dropout = config.number("hidden_dropout", 0);
+        block.dropout = read_dropout(config, "hidden_dropout", 0);
         if (s.parallel || s.grouped)
             parts.blocks.push_back(std::make_unique<nn::ParallelBlock>(std::move(block)));
         else

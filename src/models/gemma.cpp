@@ -80,7 +80,7 @@ std::unique_ptr<Decoder> gemma2_decoder(const Config& config) {
                                                  .head_width = 256,
                                                  .hidden = 9216});
     settings.attention.scale = query_scale(config);
-    settings.attention.soft_cap = read_number_or_none(config, "attn_logit_softcapping", 50);
+    settings.attention.soft_cap = read_soft_cap(config, "attn_logit_softcapping", 50);
     const std::int64_t window = config.positive("sliding_window", 4096);
     const std::vector<bool> sliding = read_sliding_layers(config, settings.layers, 2);
     DecoderParts parts = gemma_decoder(settings, [&](std::int64_t layer) {
@@ -88,7 +88,7 @@ std::unique_ptr<Decoder> gemma2_decoder(const Config& config) {
         own.attention.window = sliding[static_cast<std::size_t>(layer)] ? window : 0;
         return sandwich_block(own);
     });
-    parts.logit_soft_cap = read_number_or_none(config, "final_logit_softcapping", 30);
+    parts.logit_soft_cap = read_soft_cap(config, "final_logit_softcapping", 30);
     return std::make_unique<Decoder>(config, std::move(parts), sandwich_weights());
 }
 
@@ -111,7 +111,8 @@ static std::unique_ptr<Model> gemma3_text(const Config& config) {
     const nn::RopeSettings global = read_rope(config, head_width, {.theta = 1e6}, "full_attention");
     nn::RopeSettings local = read_rope(config, head_width, {}, "sliding_attention");
     if (!config.has("rope_parameters"))  // older files: one number, never scaled
-        local = {.rotary_width = head_width, .theta = config.number("rope_local_base_freq", 10000)};
+        local = read_rope(Config(formats::Json::object(), config.source()), head_width,
+                          {.theta = read_theta(config, "rope_local_base_freq", 10000)});
     const std::vector<bool> sliding =
         read_sliding_layers(config, settings.layers, config.positive("sliding_window_pattern", 6));
     DecoderParts parts = gemma_decoder(settings, [&](std::int64_t layer) {
@@ -121,7 +122,7 @@ static std::unique_ptr<Model> gemma3_text(const Config& config) {
         own.attention.rope = slides ? local : global;
         return sandwich_block(own);
     });
-    if (config.has("final_logit_softcapping")) parts.logit_soft_cap = config.number("final_logit_softcapping");
+    parts.logit_soft_cap = read_soft_cap(config, "final_logit_softcapping", 0);
     return std::make_unique<Decoder>(config, std::move(parts), sandwich_weights());
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "models/settings.h"
 #include "ops/rope_frequencies.h"
 
 namespace tessera::models {
@@ -65,6 +66,8 @@ Json scaling_from_divisors(const Settings& s, double theta) {
     check(divisors.dtype() == DType::F32 && divisors.elements() == width / 2, s.gguf.source,
           ": tensor 'rope_freqs.weight': expected ", width / 2, " f32 values, found ", divisors.dtype(), " of ",
           divisors.shape());
+    check(width >= 2 && width <= count_limit, s.gguf.source, ": ", s.key("attention.key_length"), ": a head of width ",
+          width, " has no positions to turn");
     const std::vector<float> wanted = divisors.to_vector<float>();
     const double factor = *std::max_element(wanted.begin(), wanted.end());
     const std::vector<float> plain = ops::rope_frequencies(width, theta).inverse_frequencies.to_vector<float>();

@@ -32,35 +32,35 @@ WeightTable gpt2_weights() {
 }  // namespace
 
 static std::unique_ptr<Model> gpt2(const Config& config) {
-    const std::int64_t width = config.positive("n_embd", 768), heads = config.positive("n_head", 12);
+    const std::int64_t width = read_size(config, "n_embd", 768), heads = read_count(config, "n_head", 12);
     if (width % heads != 0) config.reject("n_head", text_of(heads, " heads do not divide a width of ", width));
     nn::DotProductSettings attention{.width = width,
                                      .heads = heads,
                                      .input_bias = true,
                                      .output_bias = true,
-                                     .dropout = config.number("attn_pdrop", 0.1)};
+                                     .dropout = read_dropout(config, "attn_pdrop", 0.1)};
     const nn::FeedForwardSettings feed_forward{
         .width = width,
-        .hidden = config.positive("n_inner", 4 * width),
+        .hidden = read_size(config, "n_inner", 4 * width),
         .activation = read_activation(config, "activation_function", "gelu_new")};
-    const double eps = config.number("layer_norm_epsilon", 1e-5);
+    const double eps = read_epsilon(config, "layer_norm_epsilon", 1e-5);
 
-    DecoderParts parts{.vocabulary = config.positive("vocab_size", 50257),
+    DecoderParts parts{.vocabulary = read_size(config, "vocab_size", 50257),
                        .width = width,
-                       .learned_positions = config.positive("n_positions", 1024),
-                       .dropout = config.number("embd_pdrop", 0.1),
+                       .learned_positions = read_size(config, "n_positions", 1024),
+                       .dropout = read_dropout(config, "embd_pdrop", 0.1),
                        .tied = config.boolean("tie_word_embeddings", true)};
     const double scale =
         config.boolean("scale_attn_weights", true) ? 1 / std::sqrt(static_cast<double>(width / heads)) : 1;
     const bool by_layer = config.boolean("scale_attn_by_inverse_layer_idx", false);
-    for (std::int64_t layer = 0; layer < config.positive("n_layer", 12); ++layer) {
+    for (std::int64_t layer = 0; layer < read_count(config, "n_layer", 12); ++layer) {
         attention.scale = by_layer ? scale / static_cast<double>(layer + 1) : scale;
         nn::BlockParts block;
         block.attention_norm = std::make_unique<nn::LayerNorm>(width, eps);
         block.attention = std::make_unique<nn::DotProductAttention>(attention);
         block.feed_forward_norm = std::make_unique<nn::LayerNorm>(width, eps);
         block.feed_forward = std::make_unique<nn::FeedForward>(feed_forward);
-        block.dropout = config.number("resid_pdrop", 0.1);
+        block.dropout = read_dropout(config, "resid_pdrop", 0.1);
         parts.blocks.push_back(std::make_unique<nn::PreNormBlock>(std::move(block)));
     }
     parts.final_norm = std::make_unique<nn::LayerNorm>(width, eps);

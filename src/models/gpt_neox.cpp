@@ -38,24 +38,24 @@ static std::unique_ptr<Model> gpt_neox(const Config& config) {
         .output_bias = attention_bias,
         .rope =
             read_rope(config, heads.head_width, {.theta = config.number("rotary_emb_base", 10000), .partial = partial}),
-        .dropout = config.number("attention_dropout", 0)};
+        .dropout = read_dropout(config, "attention_dropout", 0)};
     const nn::FeedForwardSettings feed_forward{.width = heads.width,
-                                               .hidden = config.positive("intermediate_size", 24576),
+                                               .hidden = read_size(config, "intermediate_size", 24576),
                                                .activation = read_activation(config, "hidden_act", "gelu")};
-    const double eps = config.number("layer_norm_eps", 1e-5);
+    const double eps = read_epsilon(config, "layer_norm_eps", 1e-5);
     const bool parallel = config.boolean("use_parallel_residual", true);
 
-    DecoderParts parts{.vocabulary = config.positive("vocab_size", 50432),
+    DecoderParts parts{.vocabulary = read_size(config, "vocab_size", 50432),
                        .width = heads.width,
-                       .dropout = config.number("hidden_dropout", 0),
+                       .dropout = read_dropout(config, "hidden_dropout", 0),
                        .tied = config.boolean("tie_word_embeddings", false)};
-    for (std::int64_t layer = 0; layer < config.positive("num_hidden_layers", 44); ++layer) {
+    for (std::int64_t layer = 0; layer < read_count(config, "num_hidden_layers", 44); ++layer) {
         nn::BlockParts block;
         block.attention_norm = std::make_unique<nn::LayerNorm>(heads.width, eps);
         block.attention = std::make_unique<nn::DotProductAttention>(attention);
         block.feed_forward_norm = std::make_unique<nn::LayerNorm>(heads.width, eps);
         block.feed_forward = std::make_unique<nn::FeedForward>(feed_forward);
-        block.dropout = config.number("hidden_dropout", 0);
+        block.dropout = read_dropout(config, "hidden_dropout", 0);
         if (parallel)
             parts.blocks.push_back(std::make_unique<nn::ParallelBlock>(std::move(block)));
         else

@@ -12,9 +12,9 @@ LlamaSettings read_llama(const Config& config, const LlamaDefaults& defaults) {
                                             .head_width = defaults.head_width});
     const bool attention_bias = config.boolean("attention_bias", false);
     LlamaSettings s;
-    s.vocabulary = config.positive("vocab_size", defaults.vocabulary);
-    s.layers = config.positive("num_hidden_layers", defaults.layers);
-    s.norm_eps = config.number("rms_norm_eps", defaults.norm_eps);
+    s.vocabulary = read_size(config, "vocab_size", defaults.vocabulary);
+    s.layers = read_count(config, "num_hidden_layers", defaults.layers);
+    s.norm_eps = read_epsilon(config, "rms_norm_eps", defaults.norm_eps);
     s.tied = config.boolean("tie_word_embeddings", defaults.tied);
     s.padding_id = read_padding(config, defaults.padding_id, s.vocabulary);
     s.attention = {.width = heads.width,
@@ -24,9 +24,9 @@ LlamaSettings read_llama(const Config& config, const LlamaDefaults& defaults) {
                    .input_bias = attention_bias,
                    .output_bias = attention_bias,
                    .rope = read_rope(config, heads.head_width, defaults.rope),
-                   .dropout = config.number("attention_dropout", 0)};
+                   .dropout = read_dropout(config, "attention_dropout", 0)};
     s.feed_forward = {.width = heads.width,
-                      .hidden = config.positive("intermediate_size", defaults.hidden),
+                      .hidden = read_size(config, "intermediate_size", defaults.hidden),
                       .activation = read_activation(config, defaults.activation_field, defaults.activation),
                       .gated = true,
                       .has_bias = config.boolean("mlp_bias", false)};

@@ -3,6 +3,7 @@
 #include "nn/attention/longformer.h"
 #include "models/architecture.h"
 #include "models/bert.h"
+#include "models/settings.h"
 
 namespace tessera::models {
 namespace {
@@ -18,8 +19,9 @@ std::vector<std::int64_t> read_windows(const Config& config, std::int64_t layers
     if (static_cast<std::int64_t>(windows.size()) != layers)
         config.reject("attention_window", text_of(windows.size(), " windows for ", layers, " layers"));
     for (const std::int64_t window : windows)
-        if (window <= 0 || window % 2 != 0)
-            config.reject("attention_window", text_of("a window must be even and above 0, found ", window));
+        if (window <= 0 || window > size_limit || window % 2 != 0)
+            config.reject("attention_window",
+                          text_of("a window must be even, above 0 and at most ", size_limit, ", found ", window));
     return windows;
 }
 

@@ -21,11 +21,15 @@ Tensor positions_by_halves(std::int64_t count, std::int64_t width) {
 static std::unique_ptr<Model> marian(const Config& config) {
     EncoderDecoderParts parts =
         bart_parts(config, {.vocabulary = 58101, .decoder_start_id = 58100, .padding_id = 58100});
-    const Tensor positions = positions_by_halves(config.positive("max_position_embeddings", 1024), parts.width);
+    const std::int64_t longest = read_size(config, "max_position_embeddings", 1024);
+    if (longest * parts.width > size_limit)  // the one table that is made, not loaded
+        config.reject("max_position_embeddings",
+                      text_of(longest, " positions of width ", parts.width, " are more than ", size_limit, " values"));
+    const Tensor positions = positions_by_halves(longest, parts.width);
     parts.encoder_entrance.fixed_positions = parts.decoder_entrance.fixed_positions = positions;
     WeightTable weights = bart_weights();
     weights.ignored.push_back("model.*coder.embed_positions.weight");  // older checkpoints keep the sinusoids
-    const std::int64_t decoder_vocabulary = config.positive("decoder_vocab_size", parts.vocabulary);
+    const std::int64_t decoder_vocabulary = read_size(config, "decoder_vocab_size", parts.vocabulary);
     if (config.boolean("share_encoder_decoder_embeddings", true)) {
         if (decoder_vocabulary != parts.vocabulary)
             config.reject("decoder_vocab_size",

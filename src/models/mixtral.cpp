@@ -9,12 +9,13 @@ namespace tessera::models {
 static std::unique_ptr<Model> mixtral(const Config& config) {
     LlamaSettings settings =
         read_llama(config, {.kv_heads = 8, .hidden = 14336, .norm_eps = 1e-5, .rope = {.theta = 1e6}});
-    settings.attention.window = read_size_or_none(config, "sliding_window", 0);
-    const nn::ExpertsSettings experts{.width = settings.attention.width,
-                                      .hidden = settings.feed_forward.hidden,
-                                      .experts = config.positive("num_local_experts", 8),
-                                      .activation = settings.feed_forward.activation,
-                                      .routing = {.k = config.positive("num_experts_per_tok", 2), .normalise = true}};
+    settings.attention.window = read_window(config, "sliding_window", 0);
+    const nn::ExpertsSettings experts{
+        .width = settings.attention.width,
+        .hidden = settings.feed_forward.hidden,
+        .experts = read_count(config, "num_local_experts", 8),
+        .activation = settings.feed_forward.activation,
+        .routing = {.k = read_count(config, "num_experts_per_tok", 2), .normalise = true}};
     if (experts.routing.k > experts.experts)
         config.reject("num_experts_per_tok", text_of(experts.routing.k, " of ", experts.experts, " experts"));
     const auto block = [&](std::int64_t) {

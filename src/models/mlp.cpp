@@ -1,7 +1,6 @@
 #include "models/mlp.h"
 
-#include <limits>
-
+#include "models/settings.h"
 #include "ops/views.h"
 
 namespace tessera::models {
@@ -27,9 +26,11 @@ void Mlp::visit(const nn::Visitor& visitor) {
 
 std::vector<std::int64_t> read_widths(const formats::Config& config, const char* field) {
     const std::vector<std::int64_t> widths = config.integers(field);
+    if (static_cast<std::int64_t>(widths.size()) > count_limit)
+        config.reject(field, text_of("at most ", count_limit, " layers, found ", widths.size()));
     for (const std::int64_t width : widths)
-        if (width < 1 || width > std::numeric_limits<std::int32_t>::max())
-            config.reject(field, text_of("expected sizes of at least 1, found ", width));
+        if (width < 1 || width > size_limit)
+            config.reject(field, text_of("expected sizes from 1 to ", size_limit, ", found ", width));
     return widths;
 }
 

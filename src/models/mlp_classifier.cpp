@@ -15,8 +15,8 @@ class MlpClassifier : public Model {
     MlpClassifier(const Config& settings, const std::vector<std::int64_t>& widths, nn::Activation activation)
         : input_width_(widths.front()),
           encoder_(widths, activation, true),
-          classifier_(widths.back(), settings.positive("classes")),
-          dropout_(settings.number("dropout", 0)) {
+          classifier_(widths.back(), read_size(settings, "classes")),
+          dropout_(read_dropout(settings, "dropout", 0)) {
         config = settings;
         weights.names = {{"encoder", "encoder"}, {"classifier", "classifier"}};
     }
@@ -50,7 +50,7 @@ class MlpClassifier : public Model {
 
 static std::unique_ptr<Model> mlp_classifier(const Config& config) {
     std::vector<std::int64_t> widths = read_widths(config, "hidden_widths");
-    widths.insert(widths.begin(), config.positive("input_width"));
+    widths.insert(widths.begin(), read_size(config, "input_width"));
     return std::make_unique<MlpClassifier>(config, widths, read_activation(config, "activation", "relu"));
 }
 

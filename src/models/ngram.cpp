@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "models/padding.h"
+#include "models/settings.h"
 #include "ops/cross_entropy.h"
 #include "ops/gather.h"
 #include "ops/views.h"
@@ -101,8 +102,8 @@ class NgramDecoding : public Decoding {
 }  // namespace
 
 Ngram::Ngram(const Config& settings)
-    : vocabulary_(settings.positive("vocabulary_size")),
-      order_(settings.positive("order")),
+    : vocabulary_(read_size(settings, "vocabulary_size")),
+      order_(read_count(settings, "order")),
       smoothing_(settings.number("smoothing", 0)) {
     if (!(smoothing_ >= 0)) settings.reject("smoothing", text_of("must not be below 0, found ", smoothing_));
     table_ = Tensor::deferred({context_count(settings, vocabulary_, order_), vocabulary_});

@@ -175,7 +175,7 @@ static std::unique_ptr<Model> paligemma(const Config& config) {
     }
     std::unique_ptr<Decoder> language = read_language(config);
     const Config& projection = config.has("projection_dim") ? config : vision;
-    const std::int64_t projected = projection.positive("projection_dim", 2048);
+    const std::int64_t projected = read_size(projection, "projection_dim", 2048);
     if (projected != language->width())
         projection.reject("projection_dim",
                           text_of(projected, ", but text_config's hidden_size is ", language->width()));

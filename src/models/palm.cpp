@@ -35,15 +35,15 @@ static std::unique_ptr<Model> palm(const Config& config) {
                                            .head_width = heads.head_width,
                                            .rope = rope};
     const nn::FeedForwardSettings feed_forward{.width = heads.width,
-                                               .hidden = config.positive("intermediate_size", 4 * heads.width),
+                                               .hidden = read_size(config, "intermediate_size", 4 * heads.width),
                                                .activation = nn::Activation::silu,
                                                .gated = true,
                                                .has_bias = false};
     const auto norm = [&] {
-        return std::make_unique<nn::LayerNorm>(heads.width, config.number("layer_norm_eps", 1e-5), false);
+        return std::make_unique<nn::LayerNorm>(heads.width, read_epsilon(config, "layer_norm_eps", 1e-5), false);
     };
-    DecoderParts parts{.vocabulary = config.positive("vocab_size", 256000), .width = heads.width, .tied = true};
-    for (std::int64_t layer = 0; layer < config.positive("num_hidden_layers", 32); ++layer) {
+    DecoderParts parts{.vocabulary = read_size(config, "vocab_size", 256000), .width = heads.width, .tied = true};
+    for (std::int64_t layer = 0; layer < read_count(config, "num_hidden_layers", 32); ++layer) {
         nn::BlockParts block;
         block.attention_norm = norm();
         block.attention = std::make_unique<nn::DotProductAttention>(attention);

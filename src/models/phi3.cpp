@@ -8,7 +8,7 @@ namespace tessera::models {
 static std::unique_ptr<Model> phi3(const Config& config) {
     LlamaSettings settings =
         read_llama(config, {.vocabulary = 32064, .width = 3072, .hidden = 8192, .norm_eps = 1e-5, .padding_id = 32000});
-    settings.attention.window = read_size_or_none(config, "sliding_window", 0);
+    settings.attention.window = read_window(config, "sliding_window", 0);
     WeightTable weights = llama_weights();
     const std::string layer = "model.layers.*.";
     const std::vector<WeightName> fused{{"layers.*.attention.query", layer + "self_attn.qkv_proj", {.part = 0}},

@@ -1,6 +1,7 @@
 #include "models/pictures.h"
 
 #include "core/error.h"
+#include "models/settings.h"
 #include "ops/views.h"
 
 namespace tessera::models {
@@ -17,11 +18,15 @@ Tensor Pictures::whole_patches(const Tensor& pixel_values) const {
 
 Pictures read_pictures(const formats::Config& config) {
     const Pictures defaults;
-    const Pictures pictures{.size = config.positive("image_size", defaults.size),
-                            .patch = config.positive("patch_size", defaults.patch),
-                            .channels = config.positive("num_channels", defaults.channels)};
+    const Pictures pictures{.size = read_count(config, "image_size", defaults.size),
+                            .patch = read_count(config, "patch_size", defaults.patch),
+                            .channels = read_count(config, "num_channels", defaults.channels)};
     if (pictures.patch > pictures.size)
         config.reject("patch_size", text_of("patches of ", pictures.patch, " do not fit pictures of ", pictures.size));
+    const std::int64_t values = pictures.channels * pictures.patch * pictures.patch;
+    if (values > size_limit)
+        config.reject("num_channels", text_of("a patch of ", pictures.channels, " times ", pictures.patch, " × ",
+                                              pictures.patch, " has more than ", size_limit, " values"));
     return pictures;
 }
 

@@ -7,17 +7,17 @@ namespace tessera::models {
 
 PreNormSettings read_pre_norm(const Config& config, const char* activation, double norm_eps) {
     const PreNormSettings defaults;
-    Heads heads{.width = config.positive("hidden_size", defaults.width),
-                .heads = config.positive("num_attention_heads", defaults.heads)};
+    Heads heads{.width = read_size(config, "hidden_size", defaults.width),
+                .heads = read_count(config, "num_attention_heads", defaults.heads)};
     heads.kv_heads = heads.heads;
     heads.head_width = heads.width % heads.heads == 0 ? heads.width / heads.heads : 0;
     check_heads(config, heads, "num_attention_heads", "num_attention_heads");
     return {.width = heads.width,
             .heads = heads.heads,
-            .hidden = config.positive("intermediate_size", defaults.hidden),
-            .layers = config.positive("num_hidden_layers", defaults.layers),
+            .hidden = read_size(config, "intermediate_size", defaults.hidden),
+            .layers = read_count(config, "num_hidden_layers", defaults.layers),
             .activation = read_activation(config, "hidden_act", activation),
-            .norm_eps = config.number("layer_norm_eps", norm_eps)};
+            .norm_eps = read_epsilon(config, "layer_norm_eps", norm_eps)};
 }
 
 nn::Stack pre_norm_encoder(const PreNormSettings& s) {

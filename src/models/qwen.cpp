@@ -10,6 +10,7 @@ namespace {
 std::unique_ptr<Model> qwen(const Config& config, const LlamaSettings& settings, WeightTable weights) {
     const bool slides = config.boolean("use_sliding_window", false) && !config.is_null("sliding_window");
     const std::int64_t first = config.integer("max_window_layers", 28);
+    if (first < 0) config.reject("max_window_layers", text_of("must not be below 0, found ", first));
     std::vector<bool> sliding(static_cast<std::size_t>(settings.layers), false);
     if (slides && config.has("layer_types"))
         sliding = read_sliding_layers(config, settings.layers, 1);

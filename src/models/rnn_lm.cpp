@@ -5,6 +5,7 @@
 // is the RNN (Elman 1990); GRU (Cho et al. 2014) and LSTM (Hochreiter & Schmidhuber 1997) gate the state.
 #include "models/alignment.h"
 #include "models/architecture.h"
+#include "models/settings.h"
 #include "models/stream.h"
 #include "nn/embedding.h"
 #include "nn/linear.h"
@@ -27,9 +28,9 @@ nn::RecurrentKind read_cell(const Config& config) {
 class RecurrentLanguageModel : public Model {
    public:
     RecurrentLanguageModel(const Config& settings, const nn::RecurrentSettings& recurrent)
-        : tokens_(settings.positive("vocabulary_size"), recurrent.input_width),
+        : tokens_(read_size(settings, "vocabulary_size"), recurrent.input_width),
           recurrent_(recurrent),
-          head_(recurrent.hidden, settings.positive("vocabulary_size")) {
+          head_(recurrent.hidden, read_size(settings, "vocabulary_size")) {
         config = settings;
         weights.names = {{"tokens", "tokens"}, {"recurrent", "recurrent"}, {"head", "head"}};
     }
@@ -103,13 +104,13 @@ std::unique_ptr<Decoding> RecurrentLanguageModel::decode(std::int64_t) const {
 }  // namespace
 
 static std::unique_ptr<Model> rnn_lm(const Config& config) {
-    const std::int64_t hidden = config.positive("hidden_width");
+    const std::int64_t hidden = read_size(config, "hidden_width");
     return std::make_unique<RecurrentLanguageModel>(
         config, nn::RecurrentSettings{.kind = read_cell(config),
-                                      .input_width = config.positive("embedding_width", hidden),
+                                      .input_width = read_size(config, "embedding_width", hidden),
                                       .hidden = hidden,
-                                      .layers = config.positive("layers", 1),
-                                      .dropout = config.number("dropout", 0)});
+                                      .layers = read_count(config, "layers", 1),
+                                      .dropout = read_dropout(config, "dropout", 0)});
 }
 
 static const RegisterArchitecture register_rnn_lm(

@@ -1,11 +1,45 @@
 #include "models/settings.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "core/error.h"
 
 namespace tessera::models {
+namespace {
+
+std::int64_t limited(const Config& config, std::string_view field, std::int64_t limit) {
+    const std::int64_t value = config.positive(field);
+    if (value > limit) config.reject(field, text_of("expected at most ", limit, ", found ", value));
+    return value;
+}
+
+}  // namespace
+
+std::int64_t read_count(const Config& config, std::string_view field) { return limited(config, field, count_limit); }
+std::int64_t read_count(const Config& config, std::string_view field, std::int64_t fallback) {
+    return config.has(field) ? read_count(config, field) : fallback;
+}
+
+std::int64_t read_size(const Config& config, std::string_view field) { return limited(config, field, size_limit); }
+std::int64_t read_size(const Config& config, std::string_view field, std::int64_t fallback) {
+    return config.has(field) ? read_size(config, field) : fallback;
+}
+
+double read_dropout(const Config& config, std::string_view field, double fallback) {
+    const double probability = config.number(field, fallback);
+    if (!(probability >= 0 && probability < 1))
+        config.reject(field, text_of("expected a probability from 0 to below 1, found ", probability));
+    return probability;
+}
+
+double read_epsilon(const Config& config, std::string_view field, double fallback) {
+    const double epsilon = config.number(field, fallback);
+    if (!(epsilon >= 0 && epsilon <= 1))
+        config.reject(field, text_of("expected a number from 0 to 1, found ", epsilon));
+    return epsilon;
+}
 
 void check_heads(const Config& config, const Heads& heads, const char* heads_field, const char* kv_heads_field) {
     if (heads.heads % heads.kv_heads != 0)
@@ -16,13 +50,13 @@ void check_heads(const Config& config, const Heads& heads, const char* heads_fie
 
 Heads read_heads(const Config& config, const Heads& fallback) {
     Heads heads;
-    heads.width = config.positive("hidden_size", fallback.width);
-    heads.heads = config.positive("num_attention_heads", fallback.heads);
-    heads.kv_heads = config.positive("num_key_value_heads", fallback.kv_heads > 0 ? fallback.kv_heads : heads.heads);
+    heads.width = read_size(config, "hidden_size", fallback.width);
+    heads.heads = read_count(config, "num_attention_heads", fallback.heads);
+    heads.kv_heads = read_count(config, "num_key_value_heads", fallback.kv_heads > 0 ? fallback.kv_heads : heads.heads);
     const bool splits = heads.width % heads.heads == 0;
     const std::int64_t even = splits ? heads.width / heads.heads : 0;
     if (config.has("head_dim"))
-        heads.head_width = config.positive("head_dim");
+        heads.head_width = read_count(config, "head_dim");
     else
         heads.head_width = fallback.head_width > 0 ? fallback.head_width : even;
     check_heads(config, heads, "num_attention_heads", "num_key_value_heads");
@@ -51,13 +85,18 @@ std::int64_t read_token(const Config& config, const char* field, std::int64_t fa
     return id;
 }
 
-std::int64_t read_size_or_none(const Config& config, const char* field, std::int64_t fallback) {
-    if (config.is_null(field) || (fallback == 0 && !config.has(field))) return 0;
-    return config.positive(field, fallback);
+std::int64_t read_window(const Config& config, const char* field, std::int64_t fallback) {
+    return config.is_null(field) ? 0 : config.has(field) ? config.positive(field) : fallback;
 }
 
-double read_number_or_none(const Config& config, const char* field, double fallback) {
-    return config.is_null(field) ? 0 : config.number(field, fallback);
+std::int64_t read_size_or_none(const Config& config, const char* field, std::int64_t fallback) {
+    return config.is_null(field) ? 0 : read_size(config, field, fallback);
+}
+
+double read_soft_cap(const Config& config, const char* field, double fallback) {
+    const double cap = config.is_null(field) ? 0 : config.number(field, fallback);
+    if (!(cap >= 0)) config.reject(field, text_of("must not be below 0, found ", cap));
+    return cap;
 }
 
 std::int64_t read_padding(const Config& config, std::int64_t fallback, std::int64_t vocabulary) {
@@ -74,9 +113,16 @@ std::int64_t original_length(const Config& config, const Config& rope) {
     return config.positive("max_position_embeddings");
 }
 
+double above_zero(const Config& config, const char* field, double value) {
+    // What turns positions into angles is a float.
+    const bool fits = value > 0 && value <= std::numeric_limits<float>::max();
+    if (!fits) config.reject(field, text_of("must be above 0 and a float, found ", value));
+    return value;
+}
+
 void read_yarn(const Config& rope, ops::RopeScaling& scaling) {
-    scaling.beta_fast = rope.number("beta_fast", 32);
-    scaling.beta_slow = rope.number("beta_slow", 1);
+    scaling.beta_fast = above_zero(rope, "beta_fast", rope.number("beta_fast", 32));
+    scaling.beta_slow = above_zero(rope, "beta_slow", rope.number("beta_slow", 1));
     if (rope.has("attention_factor")) scaling.attention_factor = rope.number("attention_factor");
     scaling.mscale = rope.number("mscale", 0);
     scaling.mscale_all_dim = rope.number("mscale_all_dim", 0);
@@ -86,10 +132,13 @@ void read_yarn(const Config& rope, ops::RopeScaling& scaling) {
 // A factor for each pair; how far the text is stretched follows from the two lengths.
 ops::RopeScaling read_longrope(const Config& config, const Config& rope) {
     ops::RopeScaling scaling{.kind = ops::RopeScalingKind::longrope, .original_length = original_length(config, rope)};
+    if (scaling.original_length < 2)
+        config.reject("original_max_position_embeddings", text_of("too short to stretch: ", scaling.original_length));
     const auto longest = static_cast<double>(config.positive("max_position_embeddings"));
     const bool stretches =
         config.has("original_max_position_embeddings") || rope.has("original_max_position_embeddings");
-    scaling.factor = stretches ? longest / static_cast<double>(scaling.original_length) : rope.number("factor", 1);
+    scaling.factor = stretches ? longest / static_cast<double>(scaling.original_length)
+                               : above_zero(rope, "factor", rope.number("factor", 1));
     if (rope.has("attention_factor")) scaling.attention_factor = rope.number("attention_factor");
     scaling.short_factors = rope.numbers("short_factor");
     scaling.long_factors = rope.numbers("long_factor");
@@ -103,8 +152,7 @@ ops::RopeScaling read_scaling(const Config& config, const Config& rope) {
     const std::string type = rope.text(field, "default");
     if (type == "default") return scaling;
     if (type == "longrope" || type == "su") return read_longrope(config, rope);
-    scaling.factor = rope.number("factor");
-    if (!(scaling.factor > 0)) rope.reject("factor", text_of("must be above 0, found ", scaling.factor));
+    scaling.factor = above_zero(rope, "factor", rope.number("factor"));
     if (type == "linear") {
         scaling.kind = Kind::linear;
         return scaling;
@@ -118,15 +166,34 @@ ops::RopeScaling read_scaling(const Config& config, const Config& rope) {
         read_yarn(rope, scaling);
     } else if (type == "llama3") {
         scaling.kind = Kind::llama3;
-        scaling.low_frequency_factor = rope.number("low_freq_factor");
-        scaling.high_frequency_factor = rope.number("high_freq_factor");
+        scaling.low_frequency_factor = above_zero(rope, "low_freq_factor", rope.number("low_freq_factor"));
+        scaling.high_frequency_factor = above_zero(rope, "high_freq_factor", rope.number("high_freq_factor"));
+        if (scaling.low_frequency_factor >= scaling.high_frequency_factor)
+            rope.reject("high_freq_factor",
+                        text_of("must be above low_freq_factor, found ", scaling.high_frequency_factor));
     } else {
         rope.reject(field, text_of("rope type '", type, "' is not known"));
     }
     return scaling;
 }
 
+// Every layer keeps a table of frequencies this wide.
+std::int64_t rotary_width(const Config& config, double partial, std::int64_t head_width) {
+    const bool is_share = partial > 0 && partial <= 1;
+    const auto rotary = is_share ? static_cast<std::int64_t>(partial * static_cast<double>(head_width)) : 0;
+    if (rotary < 2 || rotary % 2 != 0)
+        config.reject("partial_rotary_factor", text_of(partial, " of a head of ", head_width, " is no even width"));
+    if (rotary > count_limit)
+        config.reject("head_dim",
+                      text_of("positions turn at most ", count_limit, " dimensions of a head, found ", rotary));
+    return rotary;
+}
+
 }  // namespace
+
+double read_theta(const Config& config, const char* field, double fallback) {
+    return above_zero(config, field, config.number(field, fallback));
+}
 
 nn::RopeSettings read_rope(const Config& config, std::int64_t head_width, const RopeDefaults& defaults,
                            const char* layer_type) {
@@ -136,12 +203,11 @@ nn::RopeSettings read_rope(const Config& config, std::int64_t head_width, const 
         return rope.has(field) ? rope.number(field) : config.number(field, fallback);
     };
     const double partial = either("partial_rotary_factor", defaults.partial);
-    const auto rotary = static_cast<std::int64_t>(partial * static_cast<double>(head_width));
-    if (!(partial > 0 && partial <= 1) || rotary % 2 != 0)
-        config.reject("partial_rotary_factor", text_of(partial, " of a head of ", head_width, " is no even width"));
-    const double theta = either("rope_theta", defaults.theta);
-    if (!(theta > 0)) config.reject("rope_theta", text_of("must be above 0, found ", theta));
+    const std::int64_t rotary = rotary_width(config, partial, head_width);
+    const double theta = read_theta(rope.has("rope_theta") ? rope : config, "rope_theta", defaults.theta);
     nn::RopeSettings settings{.rotary_width = rotary, .theta = theta, .scaling = read_scaling(config, rope)};
+    if (settings.scaling.kind == ops::RopeScalingKind::dynamic_ntk && rotary == 2)
+        rope.reject("rope_type", "dynamic scaling needs more than one pair to turn");
     if (settings.scaling.kind == ops::RopeScalingKind::longrope)
         for (const auto& [field, factors] : {std::pair("short_factor", &settings.scaling.short_factors),
                                              std::pair("long_factor", &settings.scaling.long_factors)})

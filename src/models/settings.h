@@ -10,6 +10,20 @@ namespace tessera::models {
 
 using formats::Config;
 
+// Sizes come from strangers' files, so each has a limit far above that of any model: without one, a few digits could
+// make us build layers for ever or ask for all memory. Below them, no product of a tensor's sizes overflows.
+constexpr std::int64_t count_limit = 4096;                  // layers, heads, a head's width, experts, a picture's side
+constexpr std::int64_t size_limit = std::int64_t{1} << 24;  // widths, vocabularies, positions
+
+// At least 1 and within the limit. Without a fallback, a missing field is an error.
+std::int64_t read_count(const Config& config, std::string_view field);
+std::int64_t read_count(const Config& config, std::string_view field, std::int64_t fallback);
+std::int64_t read_size(const Config& config, std::string_view field);
+std::int64_t read_size(const Config& config, std::string_view field, std::int64_t fallback);
+
+double read_dropout(const Config& config, std::string_view field, double fallback);  // a probability below 1
+double read_epsilon(const Config& config, std::string_view field, double fallback);  // what a norm adds: not below 0
+
 struct Heads {
     std::int64_t width = 0;
     std::int64_t heads = 0;
@@ -27,9 +41,10 @@ nn::Activation read_activation(const Config& config, const char* field, const ch
 // The same of a name that is only part of what the field holds.
 nn::Activation activation_named(const Config& config, const char* field, const std::string& name);
 
-// A field that null switches off, whatever the default of its class is: 0 then.
+// Fields that null switches off, whatever the default of their class is: 0 then.
+std::int64_t read_window(const Config& config, const char* field, std::int64_t fallback);
 std::int64_t read_size_or_none(const Config& config, const char* field, std::int64_t fallback);
-double read_number_or_none(const Config& config, const char* field, double fallback);
+double read_soft_cap(const Config& config, const char* field, double fallback);
 
 // pad_token_id, whose embedding learns nothing from being looked up; −1 where there is none.
 std::int64_t read_padding(const Config& config, std::int64_t fallback, std::int64_t vocabulary);
@@ -43,6 +58,7 @@ struct RopeDefaults {
     double theta = 10000;
     double partial = 1;
 };
+double read_theta(const Config& config, const char* field, double fallback);  // the base of the frequencies
 nn::RopeSettings read_rope(const Config& config, std::int64_t head_width, const RopeDefaults& defaults = {},
                            const char* layer_type = nullptr);
 

@@ -20,10 +20,10 @@ namespace {
 class TextTower : public nn::Module {
    public:
     TextTower(const Config& config, const PreNormSettings& settings)
-        : tokens_(config.positive("vocab_size", 32000), settings.width),
-          positions_(config.positive("max_position_embeddings", 64), settings.width),
+        : tokens_(read_size(config, "vocab_size", 32000), settings.width),
+          positions_(read_size(config, "max_position_embeddings", 64), settings.width),
           stack_(pre_norm_encoder(settings)),
-          head_(settings.width, config.positive("projection_size", settings.width)) {}
+          head_(settings.width, read_size(config, "projection_size", settings.width)) {}
 
     Tensor forward(const Tensor& ids, const Tensor& attention_mask, const nn::Context& given) const {
         check(ids.rank() == 2 && ids.size(1) > 0 && ids.size(1) <= positions_.weight.size(0),

@@ -10,7 +10,7 @@ namespace tessera::models {
 
 PreNormSettings read_siglip_tower(const Config& config) {
     PreNormSettings settings = read_pre_norm(config, "gelu_pytorch_tanh", 1e-6);
-    settings.attention_dropout = config.number("attention_dropout", 0);
+    settings.attention_dropout = read_dropout(config, "attention_dropout", 0);
     return settings;
 }
 

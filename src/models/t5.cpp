@@ -17,7 +17,7 @@ nn::FeedForwardSettings read_feed_forward(const Config& config, std::int64_t wid
     const bool is_gated = kind.starts_with(gated);
     const std::string activation = is_gated ? kind.substr(gated.size()) : kind;
     return {.width = width,
-            .hidden = config.positive("d_ff", 2048),
+            .hidden = read_size(config, "d_ff", 2048),
             .activation = kind == "gated-gelu" ? nn::Activation::gelu_tanh
                                                : activation_named(config, "feed_forward_proj", activation),
             .gated = is_gated,
@@ -27,7 +27,7 @@ nn::FeedForwardSettings read_feed_forward(const Config& config, std::int64_t wid
 
 nn::RelativeBiasSettings read_relative_bias(const Config& config, std::int64_t heads) {
     const nn::RelativeBiasSettings s{.heads = heads,
-                                     .buckets = config.positive("relative_attention_num_buckets", 32),
+                                     .buckets = read_count(config, "relative_attention_num_buckets", 32),
                                      .longest_distance = config.positive("relative_attention_max_distance", 128)};
     if (s.buckets < 4)
         config.reject("relative_attention_num_buckets", text_of("must be at least 4, found ", s.buckets));
@@ -74,15 +74,16 @@ WeightTable t5_weights(bool gated) {
 }  // namespace
 
 static std::unique_ptr<Model> t5(const Config& config) {
-    const std::int64_t width = config.positive("d_model", 512), heads = config.positive("num_heads", 8);
-    const std::int64_t layers = config.positive("num_layers", 6);
-    const double dropout = config.number("dropout_rate", 0.1), eps = config.number("layer_norm_epsilon", 1e-6);
+    const std::int64_t width = read_size(config, "d_model", 512), heads = read_count(config, "num_heads", 8);
+    const std::int64_t layers = read_count(config, "num_layers", 6);
+    const double dropout = read_dropout(config, "dropout_rate", 0.1),
+                 eps = read_epsilon(config, "layer_norm_epsilon", 1e-6);
     const nn::DotProductSettings attention{
-        .width = width, .heads = heads, .head_width = config.positive("d_kv", 64), .scale = 1.0, .dropout = dropout};
+        .width = width, .heads = heads, .head_width = read_count(config, "d_kv", 64), .scale = 1.0, .dropout = dropout};
     const nn::FeedForwardSettings feed_forward = read_feed_forward(config, width, dropout);
     const auto norm = [&] { return std::make_unique<nn::RmsNorm>(width, eps); };
 
-    EncoderDecoderParts parts{.vocabulary = config.positive("vocab_size", 32128),
+    EncoderDecoderParts parts{.vocabulary = read_size(config, "vocab_size", 32128),
                               .width = width,
                               .dropout = dropout,
                               .drops_outputs = true,
@@ -104,7 +105,7 @@ static std::unique_ptr<Model> t5(const Config& config) {
         block.dropout = dropout;
         parts.encoder_blocks.push_back(std::make_unique<nn::PreNormBlock>(std::move(block)));
     }
-    for (std::int64_t layer = 0; layer < config.positive("num_decoder_layers", layers); ++layer) {
+    for (std::int64_t layer = 0; layer < read_count(config, "num_decoder_layers", layers); ++layer) {
         nn::CrossBlockParts block;
         block.norms = nn::NormPlacement::before;
         block.self_attention_norm = norm();

@@ -42,7 +42,7 @@ std::int64_t read_classes(const Config& config) {
         const std::vector<std::string> names = config.texts("architectures");
         if (std::find(names.begin(), names.end(), "ViTModel") != names.end()) return 0;
     }
-    if (!config.has("id2label")) return config.positive("num_labels", 2);
+    if (!config.has("id2label")) return read_size(config, "num_labels", 2);
     const auto count = static_cast<std::int64_t>(config.section("id2label").json().members().size());
     if (count == 0) config.reject("id2label", "names no class");
     if (config.integer("num_labels", count) != count)
@@ -106,8 +106,8 @@ class Vit : public Model {
 static std::unique_ptr<Model> vit(const Config& config) {
     PreNormSettings encoder = read_pre_norm(config, "gelu", 1e-12);
     encoder.input_bias = config.boolean("qkv_bias", true);
-    encoder.attention_dropout = config.number("attention_probs_dropout_prob", 0);
-    encoder.dropout = config.number("hidden_dropout_prob", 0);
+    encoder.attention_dropout = read_dropout(config, "attention_probs_dropout_prob", 0);
+    encoder.dropout = read_dropout(config, "hidden_dropout_prob", 0);
     return std::make_unique<Vit>(config, read_pictures(config), encoder, read_classes(config));
 }
 

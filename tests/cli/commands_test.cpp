@@ -1,0 +1,140 @@
+// The program from outside: what each command prints, and a checkpoint's way through all of them.
+#include <gtest/gtest.h>
+
+#include "cli/program.h"
+#include "formats/checkpoint.h"
+#include "support/goldens.h"
+#include "support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+using testing::Answer;
+using testing::expect_success;
+using testing::TemporaryFolder;
+
+const std::string tiny = R"({"model_type": "llama", "vocab_size": 97, "hidden_size": 32, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 64, "max_position_embeddings": 64})";
+
+Json json_of(const std::vector<std::string>& arguments) {
+    const Answer run = expect_success(arguments);
+    EXPECT_EQ(run.err, "");
+    return Json::parse(run.out, "standard output");
+}
+
+TEST(Program, GreetsAndListsItsCommands) {
+    for (const std::vector<std::string>& arguments : {std::vector<std::string>{}, {"--help"}, {"-h"}, {"help"}}) {
+        const Answer run = expect_success(arguments);
+        for (const char* command : {"generate", "parity", "inspect", "init", "convert", "ops"})
+            EXPECT_NE(run.out.find(std::string("tessera ") + command), run.out.npos) << command;
+    }
+    EXPECT_TRUE(expect_success({"--version"}).out.starts_with("tessera "));
+}
+
+TEST(Program, EveryCommandExplainsItselfWithAnExample) {
+    const std::pair<std::string, std::vector<std::string>> commands[] = {
+        {"generate", {"DIR", "--ids", "--max-new", "--ignore-stop", "--device", "--json"}},
+        {"parity", {"DIR", "--device", "--all", "--json"}},
+        {"inspect", {"MODEL", "--list", "--json"}},
+        {"init", {"CONFIG", "OUT", "--seed", "--dtype", "--max-shard"}},
+        {"convert", {"DIR", "OUT", "--dtype", "--max-shard"}},
+        {"ops", {"--json"}}};
+    for (const auto& [command, words] : commands) {
+        const Answer run = expect_success({command, "--help"});
+        EXPECT_NE(run.out.find("Usage: tessera " + command), run.out.npos) << run.out;
+        const std::size_t example = run.out.find("Example:");
+        ASSERT_NE(example, run.out.npos) << run.out;
+        EXPECT_NE(run.out.find("tessera " + command, example), run.out.npos) << run.out;
+        for (const std::string& word : words) EXPECT_NE(run.out.find(word), run.out.npos) << command << ": " << word;
+        EXPECT_EQ(run.err, "");
+    }
+}
+
+TEST(Program, OpsAndPresetsAreJson) {
+    const Json ops = json_of({"ops", "--json"});
+    EXPECT_TRUE(ops.find("gemm")->find("cpu")->as_boolean());
+    const Json presets = json_of({"inspect", "--list", "--json"});
+    EXPECT_GT(presets.items().size(), 20U);
+    EXPECT_GT(presets.items()[0].find("parameters")->as_integer(), 1'000'000);
+}
+
+TEST(Program, ACheckpointGoesThroughAllCommands) {
+    const TemporaryFolder folder;
+    const std::string config = folder.write("tiny.json", tiny), first = folder / "first";
+    expect_success({"init", config, first, "--seed", "3"});
+    folder.write("first/tokenizer.json", "{}");
+    const Json facts = json_of({"inspect", first, "--json"});
+    EXPECT_EQ(facts.find("parameters")->as_integer(), 24800);
+    EXPECT_NE(expect_success({"inspect", first}).out.find("24,800"), std::string::npos);
+
+    const std::vector<std::string> ask{"--ids", "1,2,3", "--ids", "96", "--max-new", "4", "--ignore-stop", "--json"};
+    const auto tokens = [&](const std::string& model) {
+        std::vector<std::string> arguments{"generate", model};
+        arguments.insert(arguments.end(), ask.begin(), ask.end());
+        const Json generated = json_of(arguments);
+        return *generated.find("tokens");
+    };
+    const Json expected = tokens(first);
+    ASSERT_EQ(expected.items().size(), 2U);
+    EXPECT_EQ(expected.items()[0].items().size(), 4U);
+
+    const std::pair<std::string, DType> dtypes[] = {{"bf16", DType::BF16}, {"f16", DType::F16}, {"f32", DType::F32}};
+    for (const auto& [name, dtype] : dtypes) {
+        const std::string out = folder / name;
+        expect_success({"convert", first, out, "--dtype", name, "--max-shard", "20KB"});
+        const formats::Checkpoint converted = formats::open_checkpoint(out);
+        EXPECT_TRUE(fs::exists(fs::path(out) / "model.safetensors.index.json"));
+        EXPECT_TRUE(fs::exists(fs::path(out) / "tokenizer.json"));
+        for (const auto& [tensor, value] : converted.tensors) EXPECT_EQ(value.dtype(), dtype) << tensor;
+        EXPECT_EQ(tokens(out).items().size(), 2U);
+    }
+    EXPECT_EQ(tokens(folder / "f32"), expected);
+}
+
+TEST(Program, GenerateStreamsOnePromptAndListsSeveral) {
+    const TemporaryFolder folder;
+    const std::string model = folder / "model";
+    expect_success({"init", folder.write("tiny.json", tiny), model});
+    const Answer one = expect_success({"generate", model, "--ids", "5", "--max-new", "3", "--ignore-stop"});
+    EXPECT_EQ(std::count(one.out.begin(), one.out.end(), ','), 2) << one.out;
+    const Answer two = expect_success({"generate", model, "--ids", "5", "--ids", "5,6", "--max-new", "3"});
+    EXPECT_EQ(std::count(two.out.begin(), two.out.end(), '\n'), 2) << two.out;
+}
+
+TEST(Program, ParityHoldsForWhatConvertWrote) {
+    const TemporaryFolder folder;
+    const std::string golden = testing::golden_path("llama"), out = folder / "llama";
+    expect_success({"convert", golden, out, "--max-shard", "100KB"});
+    fs::copy_file(fs::path(golden) / "expected.safetensors", fs::path(out) / "expected.safetensors");
+    const Json results = json_of({"parity", out, "--json"});
+    ASSERT_EQ(results.items().size(), 1U);
+    EXPECT_TRUE(results.items()[0].find("pass")->as_boolean());
+    EXPECT_FALSE(results.items()[0].find("skipped")->as_boolean());
+    EXPECT_GT(results.items()[0].find("quantities")->items().size(), 3U);
+    EXPECT_NE(expect_success({"parity", out}).out.find("pass"), std::string::npos);
+}
+
+TEST(Program, ParitySkipsPicturesAndFailsOnWrongWeights) {
+    const TemporaryFolder folder;
+    const Tensor picture = Tensor::zeros({2, 2, 3}, DType::U8);
+    fs::create_directories(folder / "cases/pictures");
+    formats::write_safetensors(folder / "cases/pictures/expected.safetensors",
+                               {{"rgb", picture}, {"bicubic_224", picture}});
+    const Answer skipped = expect_success({"parity", folder / "cases"});
+    EXPECT_TRUE(skipped.out.starts_with("skip  pictures")) << skipped.out;
+    const Json results = json_of({"parity", folder / "cases", "--json"});
+    EXPECT_TRUE(results.items()[0].find("skipped")->as_boolean());
+    EXPECT_FALSE(results.items()[0].find("pass")->as_boolean());
+
+    const std::string wrong = folder / "cases/wrong";
+    expect_success({"init", testing::golden_path("llama"), wrong});
+    fs::copy_file(testing::golden_path("llama/expected.safetensors"), fs::path(wrong) / "expected.safetensors");
+    const Answer failed = testing::run_program({"parity", folder / "cases"});
+    EXPECT_EQ(failed.status, 1);
+    EXPECT_TRUE(failed.out.ends_with("0 of 2 cases pass, 1 skipped\n")) << failed.out;
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,65 @@
+#include "cli/program.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "support/temporary_folder.h"
+
+namespace tessera::testing {
+namespace {
+
+std::string shown(const std::vector<std::string>& arguments) {
+    std::string text = "tessera";
+    for (const std::string& argument : arguments) text += text_of(" ", argument);
+    return text;
+}
+
+[[noreturn]] void become(const std::vector<std::string>& arguments, const std::string& out, const std::string& err) {
+    std::vector<char*> words{const_cast<char*>("tessera")};
+    for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+    words.push_back(nullptr);
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+    dup2(open(out.c_str(), flags, 0600), STDOUT_FILENO);
+    dup2(open(err.c_str(), flags, 0600), STDERR_FILENO);
+    alarm(60);  // a program that hangs is ended
+    execv(TESSERA_PROGRAM, words.data());
+    _exit(127);
+}
+
+}  // namespace
+
+Answer run_program(const std::vector<std::string>& arguments) {
+    const TemporaryFolder folder;
+    const std::string out = folder / "out", err = folder / "err";
+    const pid_t child = fork();
+    if (child == 0) become(arguments, out, err);
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder.read("out"), folder.read("err")};
+}
+
+void expect_refusal(int status, const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
+    SCOPED_TRACE(shown(arguments));
+    const Answer run = run_program(arguments);
+    EXPECT_EQ(run.status, status) << run.err;
+    EXPECT_EQ(run.out, "");
+    EXPECT_TRUE(run.err.starts_with("tessera")) << run.err;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_TRUE(run.err.ends_with('\n')) << run.err;
+    for (const std::string& part : parts)
+        EXPECT_NE(run.err.find(part), run.err.npos) << "'" << part << "': " << run.err;
+}
+
+Answer expect_success(const std::vector<std::string>& arguments) {
+    SCOPED_TRACE(shown(arguments));
+    Answer run = run_program(arguments);
+    EXPECT_EQ(run.status, 0) << run.err;
+    return run;
+}
+
+}  // namespace tessera::testing

@@ -1,0 +1,21 @@
+// Runs the built program as a person would, and keeps what it says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tessera::testing {
+
+struct Answer {
+    int status = -1;  // −1: it did not exit by itself
+    std::string out, err;
+};
+
+Answer run_program(const std::vector<std::string>& arguments);
+
+// Runs it and expects this status, and one line on standard error that begins with "tessera" and holds every part.
+void expect_refusal(int status, const std::vector<std::string>& arguments, const std::vector<std::string>& parts);
+// Runs it and expects that all went well.
+Answer expect_success(const std::vector<std::string>& arguments);
+
+}  // namespace tessera::testing
