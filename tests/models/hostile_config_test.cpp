@@ -6,6 +6,7 @@
 #include <set>
 
 #include "models/catalog.h"
+#include "models/settings.h"
 #include "models/summary.h"
 #include "support/expect_error.h"
 #include "support/tiny_config.h"
@@ -82,7 +83,7 @@ TEST_P(HostileConfig, EveryFieldOfEveryFamilyTakesTheValueOrRefusesItByName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Values, HostileConfig,
-                         ::testing::Values("-1", "0", "1", "3", "4096", "4097", "16777216", "2000000000",
+                         ::testing::Values("-1", "0", "1", "3", "512", "4097", "16777216", "2000000000",
                                            "4611686018427387904", "-9223372036854775808", "-0.5", "0.3", "1e-300",
                                            "1e300", "null", "true", "\"\"", "\"x\"", "[]", "{}", "[1, 2]", "[[[]]]",
                                            "[-1]", "[1e300]", "[\"full_attention\"]"));
@@ -109,6 +110,23 @@ TEST(HostileConfig, ErrorsNameTheFieldAndItsLimit) {
     refuses("\"vocab_size\": 32", "\"rope_theta\": 1e39", {"config.json: rope_theta: "});
     refuses("\"vocab_size\": 32", R"("rope_scaling": {"rope_type": "linear", "factor": 0})",
             {"config.json: rope_scaling.factor: "});
+}
+
+TEST(HostileConfig, TheLargestThatIsTakenIsBuiltSoon) {
+    Json factors = Json::array();
+    for (std::int64_t i = 0; i < count_limit / 2; ++i) factors.push_back(1.5);
+    Json rope = Json::object().set("rope_type", "longrope").set("short_factor", factors).set("long_factor", factors);
+    expect_model_or_error(Json::object()
+                              .set("model_type", "phi3")
+                              .set("vocab_size", 32)
+                              .set("pad_token_id", 0)
+                              .set("hidden_size", 64)
+                              .set("num_hidden_layers", count_limit)
+                              .set("num_attention_heads", count_limit)
+                              .set("head_dim", count_limit)
+                              .set("max_position_embeddings", 4096)
+                              .set("rope_scaling", std::move(rope)),
+                          "the largest");
 }
 
 TEST(HostileConfig, SizesThatFitEachAloneMayBeTooManyTogether) {
