@@ -34,9 +34,7 @@ void print_commands() {
 
 void print_welcome() {
     std::printf("Tessera %s: transformers in one native program, on CPU and CUDA.\n\n", TESSERA_VERSION);
-    std::printf(
-        "The engine stands: tensors, a tape of gradients, every op of the transformer family, and the parts that\n");
-    std::printf("models are made of. What can be done now:\n\n");
+    std::printf("A Hugging Face folder goes in, the reference's numbers come out. What can be done now:\n\n");
     print_commands();
 }
 
