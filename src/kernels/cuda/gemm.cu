@@ -34,8 +34,7 @@ class Operand {
    public:
     Operand(const View& view, DType dtype, bool may_transpose = true)
         : view_(view),
-          copy_(view.device,
-                view.dtype == dtype && takes(view, may_transpose) ? 0 : bytes_of(dtype, view.elements())) {
+          copy_(view.device, view.dtype == dtype && takes(view, may_transpose) ? 0 : bytes_of(dtype, view.elements())) {
         if (copy_.data() == nullptr) return;
         view_.data = copy_.data();
         view_.dtype = dtype;
