@@ -2,13 +2,13 @@
 // (Shannon 1948), with add-k smoothing (Lidstone 1920) where config.json asks for it.
 #include "models/ngram.h"
 #include "models/architecture.h"
+#include "models/next_token.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "models/padding.h"
 #include "models/settings.h"
-#include "ops/cross_entropy.h"
 #include "ops/gather.h"
 #include "ops/views.h"
 
@@ -128,12 +128,7 @@ Tensor Ngram::forward(const Batch& batch, const nn::Context&, const Observer&) c
 }
 
 Tensor Ngram::loss(const Batch& batch, const nn::Context& context) const {
-    const Tensor scores = forward(batch, context, {});
-    const Tensor& labels = batch.labels.defined() ? batch.labels : batch.input_ids;
-    const std::int64_t count = scores.size(1);
-    check(labels.shape() == batch.input_ids.shape() && count > 1, "labels: expected ", batch.input_ids.shape(),
-          " of at least two tokens, found ", labels.shape());
-    return ops::cross_entropy(ops::slice(scores, 1, 0, count - 1), ops::slice(labels, 1, 1, count));
+    return next_token_loss(forward(batch, context, {}), batch);
 }
 
 void Ngram::count(const Batch& batch) {

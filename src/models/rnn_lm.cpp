@@ -5,12 +5,12 @@
 // is the RNN (Elman 1990); GRU (Cho et al. 2014) and LSTM (Hochreiter & Schmidhuber 1997) gate the state.
 #include "models/alignment.h"
 #include "models/architecture.h"
+#include "models/next_token.h"
 #include "models/settings.h"
 #include "models/stream.h"
 #include "nn/embedding.h"
 #include "nn/linear.h"
 #include "nn/recurrent.h"
-#include "ops/cross_entropy.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
 
@@ -43,12 +43,7 @@ class RecurrentLanguageModel : public Model {
     }
 
     Tensor loss(const Batch& batch, const nn::Context& context) const override {
-        const Tensor scores = forward(batch, context, {});
-        const Tensor& labels = batch.labels.defined() ? batch.labels : batch.input_ids;
-        const std::int64_t count = scores.size(1);
-        check(labels.shape() == batch.input_ids.shape() && count > 1, "labels: expected ", batch.input_ids.shape(),
-              " of at least two tokens, found ", labels.shape());
-        return ops::cross_entropy(ops::slice(scores, 1, 0, count - 1), ops::slice(labels, 1, 1, count));
+        return next_token_loss(forward(batch, context, {}), batch);
     }
 
     std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;

@@ -6,7 +6,7 @@
 #include "models/catalog.h"
 #include "ops/views.h"
 #include "parity/parity.h"
-#include "support/goldens.h"
+#include "support/golden_folders.h"
 #include "support/op_case.h"
 #include "support/temporary_folder.h"
 #include "tensor/tape.h"
@@ -14,27 +14,10 @@
 namespace tessera::models {
 namespace {
 
-using testing::golden_path;
 using testing::relative_error;
 using testing::same_bits;
 
 constexpr double rounding = 2e-5;
-
-std::vector<std::filesystem::path> folders(const char* with_tensor) {
-    std::vector<std::filesystem::path> found;
-    for (const auto& folder : parity::cases_in(golden_path("")))
-        if (std::filesystem::exists(folder / "config.json") &&
-            formats::read_safetensors(folder / "expected.safetensors").tensors.contains(with_tensor))
-            found.push_back(folder);
-    return found;
-}
-
-std::string test_name(const ::testing::TestParamInfo<std::filesystem::path>& info) {
-    std::string name = info.param.filename().string();
-    for (char& c : name)
-        if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-    return name;
-}
 
 class Decoders : public ::testing::TestWithParam<std::filesystem::path> {
    protected:
@@ -101,7 +84,8 @@ TEST_P(Decoders, PromptsOfDifferentLengthsGoOnAsTheyWouldAlone) {
                   inference::generate_greedy(*model, inference::batch_of({prompts[i]}), options).tokens[0]);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Decoders, ::testing::ValuesIn(folders("greedy_prompt")), test_name);
+INSTANTIATE_TEST_SUITE_P(All, Decoders, ::testing::ValuesIn(testing::model_folders("greedy_prompt")),
+                         testing::folder_name);
 
 class Checkpoints : public ::testing::TestWithParam<std::filesystem::path> {};
 
@@ -126,14 +110,7 @@ TEST_P(Checkpoints, SavedIsLoaded) {
     }
 }
 
-std::vector<std::filesystem::path> checkpoints() {
-    std::vector<std::filesystem::path> found;
-    for (const auto& folder : parity::cases_in(golden_path("")))
-        if (std::filesystem::exists(folder / "config.json")) found.push_back(folder);
-    return found;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, Checkpoints, ::testing::ValuesIn(checkpoints()), test_name);
+INSTANTIATE_TEST_SUITE_P(All, Checkpoints, ::testing::ValuesIn(testing::model_folders()), testing::folder_name);
 
 }  // namespace
 }  // namespace tessera::models

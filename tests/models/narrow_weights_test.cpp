@@ -4,14 +4,13 @@
 #include "models/catalog.h"
 #include "nn/module.h"
 #include "parity/parity.h"
-#include "support/goldens.h"
+#include "support/golden_folders.h"
 #include "support/op_case.h"
 #include "tensor/tape.h"
 
 namespace tessera::models {
 namespace {
 
-using testing::golden_path;
 using testing::relative_error;
 
 Batch inputs_of(const std::filesystem::path& folder) {
@@ -47,22 +46,8 @@ TEST_P(NarrowWeights, ScoresStayWithinTwoPercent) {
     }
 }
 
-std::vector<std::filesystem::path> folders() {
-    std::vector<std::filesystem::path> found;
-    for (const auto& folder : parity::cases_in(golden_path("")))
-        if (std::filesystem::exists(folder / "config.json") && folder.filename() != "training-curve-llama")
-            found.push_back(folder);
-    return found;
-}
-
-std::string test_name(const ::testing::TestParamInfo<std::filesystem::path>& info) {
-    std::string name = info.param.filename().string();
-    for (char& c : name)
-        if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-    return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, NarrowWeights, ::testing::ValuesIn(folders()), test_name);
+INSTANTIATE_TEST_SUITE_P(All, NarrowWeights, ::testing::ValuesIn(testing::model_folders("logits")),
+                         testing::folder_name);
 
 }  // namespace
 }  // namespace tessera::models

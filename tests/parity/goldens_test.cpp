@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "parity/parity.h"
-#include "support/goldens.h"
+#include "support/golden_folders.h"
 
 namespace tessera::parity {
 namespace {
@@ -17,14 +17,7 @@ TEST_P(Goldens, MatchTheReference) {
         EXPECT_TRUE(quantity.passed()) << quantity.name << ": error " << quantity.error << " " << quantity.note;
 }
 
-std::string test_name(const ::testing::TestParamInfo<std::filesystem::path>& info) {
-    std::string name = info.param.filename().string();
-    for (char& c : name)
-        if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-    return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, Goldens, ::testing::ValuesIn(cases_in(testing::golden_path(""))), test_name);
+INSTANTIATE_TEST_SUITE_P(All, Goldens, ::testing::ValuesIn(cases_in(testing::golden_path(""))), testing::folder_name);
 
 }  // namespace
 }  // namespace tessera::parity
