@@ -11,10 +11,11 @@
 namespace tessera::models {
 namespace {
 
-void check_ids(const Tensor& ids, std::int64_t learned_positions, std::int64_t seen) {
-    check(ids.rank() == 2 && ids.size(1) > 0, "input_ids: expected (B, T), found ", ids.shape());
-    check(learned_positions == 0 || seen + ids.size(1) <= learned_positions, "input_ids: ", seen + ids.size(1),
-          " tokens, but the model has positions for ", learned_positions);
+// A table of learned positions ends somewhere.
+void check_positions(const Tensor& positions, std::int64_t available) {
+    for (const std::int64_t position : positions.to_vector<std::int64_t>())
+        check(position < available, "input_ids: ", position + 1, " tokens, but the model has positions for ",
+              available);
 }
 
 Tensor last_position(const Tensor& hidden) { return ops::select(hidden, 1, hidden.size(1) - 1); }
@@ -90,11 +91,12 @@ Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
 }
 
 Tensor Decoder::embed(const Tensor& ids, const nn::Context& context, const Tensor& positions) const {
-    check_ids(ids, positions_.weight.defined() ? positions_.weight.size(0) : 0, 0);
+    check(ids.rank() == 2 && ids.size(1) > 0, "input_ids: expected (B, T), found ", ids.shape());
     Tensor x = as_stream(tokens_.forward(ids));
     if (embedding_scale_ != 1) x = ops::mul(x, Tensor::scalar(embedding_scale_, x.dtype(), x.device()));
     if (positions_.weight.defined()) {
         const Tensor where = positions.defined() ? positions : Tensor::arange(ids.size(1)).to(ids.device());
+        check_positions(where, positions_.weight.size(0));
         x = ops::add(x, as_stream(positions_.forward(where)));
     }
     return nn::drop(x, dropout_, context, stack_.blocks.size());
