@@ -42,7 +42,9 @@ Generated generate_greedy(const models::Model& model, const models::Batch& promp
             out.read_seconds = seconds_since(start);
             step_start = std::chrono::steady_clock::now();
         }
-        bool goes_on = step + 1 < options.max_new_tokens;
+        // The token just chosen is the last one where no position is left to feed it back at.
+        const bool is_full = model.longest_text() > 0 && prompt_length(prompt) + step >= model.longest_text();
+        bool goes_on = step + 1 < options.max_new_tokens && !is_full;
         for (std::size_t row = 0; row < ended.size(); ++row) {
             if (ended[row]) continue;
             out.tokens[row].push_back(chosen[row]);

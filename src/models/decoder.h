@@ -32,6 +32,7 @@ class Decoder : public Model {
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
     Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
     std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
+    std::int64_t longest_text() const override { return positions_.weight.defined() ? positions_.weight.size(0) : 0; }
     void visit(const nn::Visitor& visitor) override;
 
     // The steps of forward, for models that put something else between the embeddings (pictures).

@@ -52,6 +52,8 @@ class Model : public nn::Module {
     virtual Tensor loss(const Batch& batch, const nn::Context& context = {}) const = 0;
     // Throws where the model does not generate. `capacity`: how many tokens the caches can hold.
     virtual std::unique_ptr<Decoding> decode(std::int64_t capacity) const;
+    // How many tokens a text may have, where learned positions end somewhere; 0: as many as wanted.
+    virtual std::int64_t longest_text() const { return 0; }
 
     Config config;
     WeightTable weights;  // the checkpoint's names of our parameters
