@@ -8,6 +8,7 @@
 #include "ops/gated.h"
 #include "ops/norm.h"
 #include "ops/softmax.h"
+#include "ops/views.h"
 #include "tensor/tape.h"
 
 namespace tessera::benchmarks {
@@ -57,6 +58,10 @@ void run() {
     const NoGrad no_grad;
     measure("add", 3, [&] { ops::add(x, y); });
     measure("rms_norm", 2, [&] { ops::rms_norm(x, weight); });
+    for (const std::int64_t narrow : {1024, 2048}) {
+        const Tensor rows = ops::reshape(x, {-1, narrow}), own = random_tensor({narrow});
+        measure("rms_norm, width " + std::to_string(narrow), 2, [&] { ops::rms_norm(rows, own); });
+    }
     measure("layer_norm", 2, [&] { ops::layer_norm(x, weight, weight); });
     measure("softmax", 2, [&] { ops::softmax(x); });
     measure("swiglu", 3, [&] { ops::swiglu(x, y); });
