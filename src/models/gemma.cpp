@@ -22,6 +22,17 @@ LlamaSettings read_gemma(const Config& config, LlamaDefaults defaults) {
     return settings;
 }
 
+// The defaults that Gemma 2 and Gemma 3 share.
+LlamaDefaults second_generation(std::int64_t vocabulary) {
+    return {.vocabulary = vocabulary,
+            .width = 2304,
+            .layers = 26,
+            .heads = 8,
+            .kv_heads = 4,
+            .head_width = 256,
+            .hidden = 9216};
+}
+
 DecoderParts gemma_decoder(const LlamaSettings& settings, const MakeBlock& make_block) {
     DecoderParts parts = llama_decoder(settings, make_block);
     parts.embedding_scale = std::sqrt(static_cast<double>(settings.attention.width));
@@ -72,13 +83,7 @@ std::unique_ptr<Decoder> gemma_decoder(const Config& config) {
 }
 
 std::unique_ptr<Decoder> gemma2_decoder(const Config& config) {
-    LlamaSettings settings = read_gemma(config, {.vocabulary = 256000,
-                                                 .width = 2304,
-                                                 .layers = 26,
-                                                 .heads = 8,
-                                                 .kv_heads = 4,
-                                                 .head_width = 256,
-                                                 .hidden = 9216});
+    LlamaSettings settings = read_gemma(config, second_generation(256000));
     settings.attention.scale = query_scale(config);
     settings.attention.soft_cap = read_soft_cap(config, "attn_logit_softcapping", 50);
     const std::int64_t window = config.positive("sliding_window", 4096);
@@ -96,13 +101,7 @@ static std::unique_ptr<Model> gemma(const Config& config) { return gemma_decoder
 static std::unique_ptr<Model> gemma2(const Config& config) { return gemma2_decoder(config); }
 
 static std::unique_ptr<Model> gemma3_text(const Config& config) {
-    LlamaSettings settings = read_gemma(config, {.vocabulary = 262208,
-                                                 .width = 2304,
-                                                 .layers = 26,
-                                                 .heads = 8,
-                                                 .kv_heads = 4,
-                                                 .head_width = 256,
-                                                 .hidden = 9216});
+    LlamaSettings settings = read_gemma(config, second_generation(262208));
     settings.attention.scale = query_scale(config);
     settings.attention.query_key_norm = true;
     settings.attention.norm_eps = settings.norm_eps;

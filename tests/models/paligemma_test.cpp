@@ -146,14 +146,13 @@ TEST(PaliGemma, EveryParameterLearns) {
 }
 
 TEST(PaliGemma, WhatDoesNotFitIsAnErrorThatNamesIt) {
-    const auto rejects = [](const std::string& from, const std::string& to, const std::string& field) {
-        expect_error([&] { build(config_of(replaced(tiny, from, to))); }, {"config.json", field});
-    };
-    rejects("\"num_image_tokens\": 4", "\"num_image_tokens\": 5", "text_config.num_image_tokens");
-    rejects("\"projection_dim\": 12", "\"projection_dim\": 13", "projection_dim");
-    rejects("\"model_type\": \"gemma2\"", "\"model_type\": \"bert\"", "text_config.model_type");
-    rejects("\"num_key_value_heads\": 1", "\"num_key_value_heads\": 3", "text_config.num_key_value_heads");
-    rejects("\"text_config\"", "\"texts\"", "text_config");
+    testing::expect_rejected(tiny, "\"num_image_tokens\": 4", "\"num_image_tokens\": 5",
+                             "text_config.num_image_tokens");
+    testing::expect_rejected(tiny, "\"projection_dim\": 12", "\"projection_dim\": 13", "projection_dim");
+    testing::expect_rejected(tiny, "\"model_type\": \"gemma2\"", "\"model_type\": \"bert\"", "text_config.model_type");
+    testing::expect_rejected(tiny, "\"num_key_value_heads\": 1", "\"num_key_value_heads\": 3",
+                             "text_config.num_key_value_heads");
+    testing::expect_rejected(tiny, "\"text_config\"", "\"texts\"", "text_config");
 
     const auto model = build(config_of(tiny));
     testing::randomise(*model);

@@ -99,13 +99,12 @@ TEST(Siglip, WritesTheTensorsThatItRead) {
 }
 
 TEST(Siglip, WhatDoesNotFitIsAnErrorThatNamesIt) {
-    const auto rejects = [](const std::string& from, const std::string& to, const std::string& field) {
-        expect_error([&] { build(config_of(replaced(tiny, from, to))); }, {"config.json", field});
-    };
-    rejects("\"projection_size\": 8", "\"projection_size\": 9", "text_config.projection_size");
-    rejects("\"num_attention_heads\": 3", "\"num_attention_heads\": 5", "text_config.num_attention_heads");
-    rejects("\"patch_size\": 4", "\"vision_use_head\": false, \"patch_size\": 4", "vision_config.vision_use_head");
-    rejects("\"patch_size\": 4", "\"patch_size\": 0", "vision_config.patch_size");
+    testing::expect_rejected(tiny, "\"projection_size\": 8", "\"projection_size\": 9", "text_config.projection_size");
+    testing::expect_rejected(tiny, "\"num_attention_heads\": 3", "\"num_attention_heads\": 5",
+                             "text_config.num_attention_heads");
+    testing::expect_rejected(tiny, "\"patch_size\": 4", "\"vision_use_head\": false, \"patch_size\": 4",
+                             "vision_config.vision_use_head");
+    testing::expect_rejected(tiny, "\"patch_size\": 4", "\"patch_size\": 0", "vision_config.patch_size");
 
     const auto model = build(config_of(tiny));
     testing::randomise(*model);

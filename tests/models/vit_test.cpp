@@ -85,14 +85,12 @@ TEST(Vit, WithoutBiasesOnQueryKeyAndValue) {
 }
 
 TEST(Vit, WhatDoesNotFitIsAnErrorThatNamesIt) {
-    const auto rejects = [](const std::string& from, const std::string& to, const std::string& field) {
-        expect_error([&] { build(config_of(replaced(tiny, from, to))); }, {"config.json", field});
-    };
-    rejects("\"num_attention_heads\": 3", "\"num_attention_heads\": 5", "num_attention_heads");
-    rejects("\"patch_size\": 4", "\"patch_size\": 9", "patch_size");
-    rejects("\"id2label\"", "\"num_labels\": 4, \"id2label\"", "num_labels");
-    rejects("{\"0\": \"a\", \"1\": \"b\", \"2\": \"c\"}", "{}", "id2label");
-    rejects("\"hidden_size\": 12", "\"hidden_act\": \"sine\", \"hidden_size\": 12", "hidden_act");
+    testing::expect_rejected(tiny, "\"num_attention_heads\": 3", "\"num_attention_heads\": 5", "num_attention_heads");
+    testing::expect_rejected(tiny, "\"patch_size\": 4", "\"patch_size\": 9", "patch_size");
+    testing::expect_rejected(tiny, "\"id2label\"", "\"num_labels\": 4, \"id2label\"", "num_labels");
+    testing::expect_rejected(tiny, "{\"0\": \"a\", \"1\": \"b\", \"2\": \"c\"}", "{}", "id2label");
+    testing::expect_rejected(tiny, "\"hidden_size\": 12", "\"hidden_act\": \"sine\", \"hidden_size\": 12",
+                             "hidden_act");
 
     const auto model = build(config_of(tiny));
     testing::randomise(*model);

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "formats/config.h"
+#include "models/catalog.h"
+#include "support/expect_error.h"
 
 namespace tessera::testing {
 
@@ -14,6 +16,12 @@ inline formats::Config config_of(const std::string& json) {
 // The text with its first `from` replaced by `to`; both stand for fields.
 inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
     return text.replace(text.find(from), from.size(), to);
+}
+
+// Building from the text with that change is refused, naming the file and the field.
+inline void expect_rejected(const std::string& json, const std::string& from, const std::string& to,
+                            const std::string& field) {
+    expect_error([&] { models::build(config_of(replaced(json, from, to))); }, {"config.json", field});
 }
 
 }  // namespace tessera::testing
