@@ -101,11 +101,11 @@ __device__ void multiply_rows(int width, int left_rows, LeftAt&& left_at, int ri
     }
 }
 
-// sums += left (depth × 16 R, turned) · the rows that at(row, column) reads. All threads must call it, after a barrier
-// behind the writing of `left`; afterwards `work` and `left` are free.
+// sums += left (depth × 16 R, turned) · the rows that at(row, column) reads, of which the first 128 columns count. All
+// threads must call it, after a barrier behind the writing of `left`; afterwards `work` and `left` are free.
 template <int R, class T, class At>
 __device__ void add_product(const T* left, int depth, int columns, At&& at, T* work, T (&sums)[R][column_groups][4]) {
-    const int groups = (columns + 63) / 64;
+    const int groups = min(column_groups, (columns + 63) / 64);
     for (int first = 0; first < depth; first += depth_tile) {
         load_straight(
             depth - first, columns, groups, [&](int row, int column) { return at(first + row, column); }, work);
