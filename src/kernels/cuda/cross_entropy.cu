@@ -1,5 +1,5 @@
-// Cross entropy of rows of logits. Forward reads a row once, backward
-// is one pass over all elements. Checking targets has to wait for the device: it may have to throw.
+// Cross entropy of rows of logits. Forward reads a row once; backward is one pass over all elements. Checking targets
+// has to wait for the device: it may have to throw.
 #include "kernels/cross_entropy.h"
 
 #include "kernels/cuda/softmax_rows.h"

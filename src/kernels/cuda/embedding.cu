@@ -1,6 +1,7 @@
 #include "kernels/cuda/copy_rows.h"
 #include "kernels/cuda/indices.h"
 #include "kernels/cuda/quantised_blocks.h"
+#include "kernels/cuda/quantised_rows.h"
 #include "kernels/cuda/scatter_rows.h"
 #include "kernels/cuda/stream.h"
 #include "kernels/gather.h"
@@ -31,10 +32,8 @@ __global__ void decode_rows_kernel(const std::uint8_t* table, std::int64_t row_s
 
 void decode_rows(const View& table, const View& ids, const View& out) {
     check(out.is_contiguous() && out.dtype == DType::F32, "embedding: a table of ", table.dtype, " gives f32");
+    check_whole_blocks(table, "embedding");
     const std::int64_t elements = info(table.dtype).block_elements;
-    check(table.shape[1] % elements == 0 && table.strides[0] % elements == 0 && table.strides[1] == 1,
-          "embedding: rows of ", table.dtype, " must be whole blocks of ", elements, " values in order, not shape ",
-          table.shape, " with strides ", table.strides);
     check(out.shape[0] < std::int64_t{1} << 31, "embedding: ", out.shape, " are too many rows");
     visit_quantised(table.dtype, "embedding", [&]<class Block>(Type<Block>) {
         visit_index(ids.dtype, "embedding", [&]<class Index>(Type<Index>) {
