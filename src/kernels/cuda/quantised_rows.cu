@@ -106,7 +106,7 @@ void check_whole_blocks(const View& view, const char* who) {
           view.shape, " with strides ", view.strides);
 }
 
-void copy_quantised_rows(const View& from, const View& to) {
+void copy_quantised_on_cuda(const View& from, const View& to) {
     check_whole_blocks(from, "copy");
     check_whole_blocks(to, "copy");
     if (from.elements() == 0) return;

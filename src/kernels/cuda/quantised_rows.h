@@ -9,6 +9,6 @@ namespace tessera {
 void check_whole_blocks(const View& view, const char* who);
 
 // One side at least is quantised; the shapes are equal, the other side is of a float dtype.
-void copy_quantised_rows(const View& from, const View& to);
+void copy_quantised_on_cuda(const View& from, const View& to);
 
 }  // namespace tessera
