@@ -94,8 +94,8 @@ int generate_command(const std::vector<std::string>& arguments) {
     const bool streams = !json && ids.size() == 1;
     bool first = true;
     const inference::Generated generated =
-        inference::generate_greedy(*model, batch, options, [&](std::size_t, std::int64_t token) {
-            if (streams) std::printf(first ? "%lld" : ",%lld", static_cast<long long>(token));
+        inference::generate(*model, batch, options, [&](const inference::NewToken& token) {
+            if (streams) std::printf(first ? "%lld" : ",%lld", static_cast<long long>(token.id));
             first = false;
             std::fflush(stdout);
             return true;

@@ -145,6 +145,8 @@ class PaliGemmaDecoding : public DecoderDecoding {
         return advance(inputs.embedded, inputs.context);
     }
 
+    bool keep(std::int64_t) override { return false; }  // every token of a prompt has seen all of it
+
    private:
     const PaliGemma& model_;
 };

@@ -41,6 +41,8 @@ class LatentCache : public Cache {
     std::int64_t length() const override { return tokens_.length(); }
     std::int64_t bytes() const override { return tokens_.bytes(); }
     void clear() override { tokens_.clear(); }
+    void reorder(std::span<const std::int64_t> rows) override { tokens_.reorder(rows); }
+    void keep(std::int64_t tokens) override { tokens_.keep(tokens); }
 
    private:
     GrowingBuffer tokens_;  // (B, T, 1, latent + rope)
