@@ -101,7 +101,7 @@ TEST_F(PictureSettingsOfFolders, WhatCannotBeFollowedIsRefused) {
         {R"({"size": 0})", "size", "0"},
         {R"({"size": 100000})", "size", "4096"},
         {R"({"size": [1]})", "size", "[height, width]"},
-        {R"({"size": [1, -3]})", "size", "-3"},
+        {R"({"size": [1, -3]})", "size", "1 to 4096"},
         {R"({"size": "large"})", "size", "large"},
         {R"({"size": {"height": 1, "width": 5000}})", "size.width", "5000"},
         {R"({"do_center_crop": true, "crop_size": {"shortest_edge": 9}})", "crop_size", "height"},
