@@ -63,9 +63,10 @@ class Pipeline : public Tokenizer {
         caches_.give_back(std::move(cache));
     }
 
-    Ids surround(const Ids& first, const Ids* second, bool with_special) const override {
-        Ids out;
+    Ids surround(Ids first, const Ids* second, bool with_special) const override {
         const auto& items = second ? parts_.around.pair : parts_.around.single;
+        if (items.size() == 1 && items[0].kind == SpecialTemplate::Item::First) return first;
+        Ids out;
         for (const SpecialTemplate::Item& item : items) {
             if (item.kind == SpecialTemplate::Item::Special && !with_special) continue;
             const Ids& ids = item.kind == SpecialTemplate::Item::First              ? first

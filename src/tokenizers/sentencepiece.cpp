@@ -67,7 +67,8 @@ class SentencePiece : public Tokenizer {
         });
     }
 
-    Ids surround(const Ids& first, const Ids* second, bool with_special) const override {
+    Ids surround(Ids first, const Ids* second, bool with_special) const override {
+        if (!second && !with_special) return first;
         Ids out;
         if (with_special && options_.add_bos && file_.bos >= 0) out.push_back(file_.bos);
         out.insert(out.end(), first.begin(), first.end());
