@@ -88,6 +88,7 @@ int generate_command(const std::vector<std::string>& arguments) {
     if (device != cpu) nn::move_to(*model, device);
     models::Batch batch = inference::batch_of(ids);
     batch.input_ids = batch.input_ids.to(device);
+    batch.attention_mask = batch.attention_mask.to(device);
 
     inference::GenerateOptions options{.max_new_tokens = max_new};
     if (!ignore_stop) options.stop_ids = stop_ids(checkpoint);
