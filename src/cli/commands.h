@@ -12,5 +12,6 @@ int init_command(const std::vector<std::string>& arguments);
 int inspect_command(const std::vector<std::string>& arguments);
 int ops_command(const std::vector<std::string>& arguments);
 int parity_command(const std::vector<std::string>& arguments);
+int tokenize_command(const std::vector<std::string>& arguments);
 
 }  // namespace tessera::cli

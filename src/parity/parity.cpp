@@ -22,7 +22,7 @@ constexpr Kind kinds[] = {
     {"optimizer steps", "adamw.w10", check_optimizers},
     {"recurrent and additive", "additive.output", check_recurrent},
     {"plain decoder", "param.embed", check_plain_decoder},
-    {"pictures: comes with picture reading", "bicubic_224", nullptr},
+    {"pictures", "bicubic_224", check_pictures},
 };
 
 }  // namespace
