@@ -6,6 +6,7 @@
 
 namespace tessera::cli {
 
+int classify_command(const std::vector<std::string>& arguments);
 int convert_command(const std::vector<std::string>& arguments);
 int generate_command(const std::vector<std::string>& arguments);
 int init_command(const std::vector<std::string>& arguments);

@@ -30,13 +30,24 @@ Json answer(const Tokenizer& tokenizer, const std::string& text) {
         .set("decoded", tokenizer.decode(ids));
 }
 
+// One line also to readers that end lines at U+0085, U+2028 and U+2029.
+std::string line_of(const Json& json) {
+    std::string line = json.dump(0);
+    constexpr std::pair<const char*, const char*> ends[] = {
+        {"\xC2\x85", "\\u0085"}, {"\xE2\x80\xA8", "\\u2028"}, {"\xE2\x80\xA9", "\\u2029"}};
+    for (const auto& [character, escaped] : ends)
+        for (std::size_t at; (at = line.find(character)) != std::string::npos;)
+            line.replace(at, std::string_view(character).size(), escaped);
+    return line;
+}
+
 int answer_lines(const Tokenizer& tokenizer) {
     std::int64_t number = 0;
     for (std::string line; std::getline(std::cin, line);) {
         const std::string where = text_of("line ", ++number);
         const Json text = Json::parse(line, where);
         check(text.is_string(), where, ": expected a JSON string, found ", text);
-        std::printf("%s\n", answer(tokenizer, text.as_string()).dump(0).c_str());
+        std::printf("%s\n", line_of(answer(tokenizer, text.as_string())).c_str());
     }
     return 0;
 }
@@ -80,7 +91,7 @@ int tokenize_command(const std::vector<std::string>& arguments) {
     if (lines) return answer_lines(*tokenizer);
     if (text == "-") text.assign(std::istreambuf_iterator<char>(std::cin), {});
     if (json)
-        std::printf("%s\n", answer(*tokenizer, text).dump(0).c_str());
+        std::printf("%s\n", line_of(answer(*tokenizer, text)).c_str());
     else
         print_tokens(*tokenizer, tokenizer->encode(text, !plain));
     return 0;

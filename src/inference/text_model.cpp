@@ -77,6 +77,7 @@ models::Batch batch_for(const TextModel& model, const std::vector<Prompt>& promp
     const bool has_encoder = model.model->has_encoder();
     models::Batch batch = batch_of(ids, model.settings.padding.value_or(0), has_encoder ? Side::right : Side::left);
     batch.input_ids = batch.input_ids.to(model.device);
+    batch.attention_mask = batch.attention_mask.to(model.device);
     if (has_encoder && model.settings.decoder_start)
         batch.decoder_input_ids = Tensor::full({static_cast<std::int64_t>(ids.size()), 1},
                                                static_cast<double>(*model.settings.decoder_start), DType::I64)

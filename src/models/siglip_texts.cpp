@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "models/settings.h"
@@ -68,13 +69,13 @@ std::vector<Ids> siglip_texts(const Config& config, const std::filesystem::path&
     const Cleaning cleaning = read_cleaning(folder);
     std::vector<Ids> rows;
     for (const std::string& text : texts) {
-        Ids ids = cleaning.cleans ? tokenizer.encode(canonical_text(text, cleaning.lower_case), false)
-                                  : tokenizer.encode(text, true);
-        if (cleaning.cleans && (ids.empty() || ids.back() != end)) ids.push_back(end);
-        if (ids.size() > length) {
-            const bool ends = ids.back() == end;
-            ids.resize(length);
-            if (ends) ids.back() = end;
+        Ids ids;
+        if (cleaning.cleans) {
+            ids = tokenizer.encode(canonical_text(text, cleaning.lower_case), false);
+            ids.resize(std::min(ids.size(), length - 1));
+            if (ids.empty() || ids.back() != end) ids.push_back(end);
+        } else {
+            ids = tokenizer.encode_at_most(text, static_cast<std::int64_t>(length));
         }
         ids.resize(length, padding);
         rows.push_back(std::move(ids));

@@ -30,6 +30,8 @@ struct PromptTokens {
 struct Vision {
     // How pictures are prepared where the folder does not say.
     formats::PictureSettings (*pictures)(const Config& config);
+    // Where the model chooses between classes: their names; none for a checkpoint without its last layer.
+    std::vector<std::string> (*classes)(const Config& config) = nullptr;
     // Where the model continues a text about pictures.
     PromptTokens (*prompt)(const Config& config, const tokenizers::Tokenizer& tokenizer,
                            const PicturePrompt& prompt) = nullptr;

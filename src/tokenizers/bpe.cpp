@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstring>
 
 #include "core/error.h"
 #include "formats/byte_reader.h"
 #include "tokenizers/byte_level.h"
+#include "tokenizers/byte_pieces.h"
 #include "tokenizers/merge_table.h"
 #include "tokenizers/utf8.h"
 
@@ -108,10 +108,8 @@ class Bpe : public Model {
         if (options.unknown) unknown_ = vocabulary_.find(*options.unknown);
         check(!options.unknown || options.unknown->empty() || unknown_ >= 0, source,
               ": model.unk_token: ", formats::shown(*options.unknown), " is not in the vocabulary");
-        char name[8];
+        fallback_ = byte_pieces(vocabulary_);
         for (int byte = 0; byte < 256; ++byte) {
-            std::snprintf(name, sizeof name, "<0x%02X>", byte);
-            fallback_[static_cast<std::size_t>(byte)] = vocabulary_.find(name);
             const char one = static_cast<char>(byte);
             single_[static_cast<std::size_t>(byte)] = keys().find({&one, 1});
         }
@@ -170,8 +168,9 @@ class Bpe : public Model {
                 return static_cast<std::uint32_t>(found);
             };
             merged.assign(left).append(right.substr(std::min(prefix, right.size())));
-            const std::uint32_t left_id = id(left), right_id = id(right);
-            merges_.add(left_id, right_id, {static_cast<std::uint32_t>(i), id(merged)});
+            const std::uint32_t left_id = id(left), right_id = id(right), merged_id = id(merged);
+            merges_.add(left_id, right_id,
+                        {options_.ranked_by_id ? merged_id : static_cast<std::uint32_t>(i), merged_id});
         }
     }
 

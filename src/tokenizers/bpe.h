@@ -20,6 +20,7 @@ struct BpeOptions {
     bool fuse_unknown = false;                // a run of unknown characters is one token
     bool byte_fallback = false;               // an unknown character becomes its bytes, <0x00> … <0xFF>
     bool ignore_merges = false;               // a word that is a token is that token
+    bool ranked_by_id = false;                // merges have the order of the ids that they make, not of their list
     bool bytes = false;                       // words come as bytes; the tokens are written by byte_level.h
 };
 

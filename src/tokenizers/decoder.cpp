@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tokenizers/byte_level.h"
+#include "tokenizers/byte_pieces.h"
 #include "tokenizers/utf8.h"
 
 namespace tessera::tokenizers {
@@ -95,7 +96,7 @@ class ByteFallbackStage : public TokenStage {
 
    private:
     void token(std::string text) override {
-        if (const std::optional<char> byte = byte_of(text)) {
+        if (const std::optional<char> byte = byte_of_piece(text)) {
             bytes_ += *byte;
             return;
         }
@@ -111,20 +112,6 @@ class ByteFallbackStage : public TokenStage {
         else
             for (std::size_t i = 0; i < bytes_.size(); ++i) give(replacement_character);
         bytes_.clear();
-    }
-
-    static std::optional<char> byte_of(const std::string& token) {
-        if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return {};
-        int value = 0;
-        for (const char c : {token[3], token[4]}) {
-            const int digit = c >= '0' && c <= '9'   ? c - '0'
-                              : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                              : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                                     : -1;
-            if (digit < 0) return {};
-            value = 16 * value + digit;
-        }
-        return static_cast<char>(value);
     }
 
     std::string bytes_;

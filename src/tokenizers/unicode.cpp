@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tokenizers/unicode_8.h"
 #include "tokenizers/utf8.h"
 
 namespace tessera::tokenizers {
@@ -55,16 +56,21 @@ void append_normal_form(std::string& out, std::string_view text, NormalForm form
 bool is_letter(char32_t c) { return between(category(c), UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO); }
 bool is_number(char32_t c) { return between(category(c), UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO); }
 bool is_mark(char32_t c) { return between(category(c), UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME); }
-bool is_nonspacing_mark(char32_t c) { return category(c) == UTF8PROC_CATEGORY_MN; }
+
+bool is_nonspacing_mark(char32_t c) {
+    return (category(c) == UTF8PROC_CATEGORY_MN && !is_since_unicode_8(c)) || c == 0x1734;
+}
 
 bool is_punctuation(char32_t c) {
     if (c < 0x80) return c > ' ' && c < 0x7F && class_of(c) == CharacterClass::Other;
-    return between(category(c), UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO);
+    const bool punctuation = between(category(c), UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO);
+    return (punctuation && !is_since_unicode_8(c)) || c == 0x166D || c == 0x111C9;
 }
 
 bool is_control(char32_t c) {
     const utf8proc_category_t kind = category(c);
-    return kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_CF || kind == UTF8PROC_CATEGORY_CO;
+    return kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_CO ||
+           (kind == UTF8PROC_CATEGORY_CF && !is_since_unicode_8(c));
 }
 
 bool is_word_character(char32_t c) {

@@ -6,9 +6,10 @@
 
 namespace tessera::tokenizers {
 
-bool is_letter(char32_t c);            // L
-bool is_number(char32_t c);            // Nd, Nl, No
-bool is_mark(char32_t c);              // Mn, Mc, Me
+bool is_letter(char32_t c);  // L
+bool is_number(char32_t c);  // Nd, Nl, No
+bool is_mark(char32_t c);    // Mn, Mc, Me
+// By Unicode 8.0, as the reference has them (unicode_8.h).
 bool is_nonspacing_mark(char32_t c);   // Mn
 bool is_punctuation(char32_t c);       // P, and every ASCII character that is neither letter, digit, space nor control
 bool is_control(char32_t c);           // Cc, Cf, Co

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 #include "core/error.h"
+#include "tokenizers/byte_pieces.h"
 #include "tokenizers/trie.h"
 #include "tokenizers/utf8.h"
 
@@ -24,11 +24,7 @@ class Unigram : public Model {
             trie_.add(token, static_cast<std::uint32_t>(vocabulary_.find(token)));
         }
         if (!scores_.empty()) unknown_score_ = *std::min_element(scores_.begin(), scores_.end()) - unknown_penalty;
-        char name[8];
-        for (int byte = 0; byte < 256; ++byte) {
-            std::snprintf(name, sizeof name, "<0x%02X>", byte);
-            bytes_[static_cast<std::size_t>(byte)] = vocabulary_.find(name);
-        }
+        bytes_ = byte_pieces(vocabulary_);
     }
 
     void encode(std::string_view word, Ids& out) const override {

@@ -52,7 +52,8 @@ TEST_P(Goldens, AnswersAsTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Tokenizers, Goldens,
                          ::testing::Values("byte-level-bpe-gpt2", "split-regex-bpe-llama3", "byte-fallback-bpe-llama2",
-                                           "unigram-t5", "wordpiece-bert"),
+                                           "unigram-t5", "wordpiece-bert", "sentencepiece-bpe",
+                                           "sentencepiece-unigram"),
                          [](const auto& info) {
                              std::string name = info.param;
                              std::replace(name.begin(), name.end(), '-', '_');

@@ -70,7 +70,7 @@ class LatentAttention : public SelfAttention {
     Tensor queries(const Tensor& x, const Tensor& positions) const;  // (B, T, H, content + rope)
     Tensor expanded(const Tensor& q, const Tensor& tokens, const ops::AttentionOptions& how) const;
     Tensor absorbed(const Tensor& q, const Tensor& tokens, const ops::AttentionOptions& how) const;
-    Tensor head_weights() const;  // latent_up's weight as (H, content + value, latent)
+    Tensor head_weights(DType dtype) const;  // latent_up's weight as (H, content + value, latent)
 
     LatentSettings settings_;
     Rope rope_;
