@@ -134,7 +134,7 @@ TEST(Sampler, KeepsExactlyTheDefinedTokensOfALargeVocabulary) {
             std::set<std::int64_t> allowed, seen;
             for (std::size_t i = 0; i < expected.size(); ++i)
                 if (expected[i] > 0) allowed.insert(static_cast<std::int64_t>(i));
-            for (const auto& [id, count] : drawn(scores, settings, 3000)) seen.insert(id);
+            for (const auto& [id, count] : drawn(scores, settings, 300)) seen.insert(id);
             for (const std::int64_t id : seen) EXPECT_TRUE(allowed.contains(id)) << id;
             EXPECT_GT(seen.size() * 4, std::min<std::size_t>(allowed.size(), 40));
         }
