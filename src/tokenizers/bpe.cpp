@@ -190,8 +190,8 @@ class Bpe : public Model {
             const auto& [left, right] = merges[i];
             const auto id = [&](std::string_view token) {
                 const std::int32_t found = vocabulary_.find(token);
-                check(found >= 0, source, ": model.merges: entry ", i, ": ", formats::shown(token),
-                      " is not in the vocabulary");
+                if (found < 0)
+                    fail(source, ": model.merges: entry ", i, ": ", formats::shown(token), " is not in the vocabulary");
                 return static_cast<std::uint32_t>(found);
             };
             merged.assign(left).append(right.substr(std::min(prefix, right.size())));
