@@ -62,10 +62,9 @@ std::vector<Ids> siglip_texts(const Config& config, const std::filesystem::path&
                               const tokenizers::Tokenizer& tokenizer, const std::vector<std::string>& texts) {
     const Config text_config = config.section_or_empty("text_config");
     const auto length = static_cast<std::size_t>(read_size(text_config, "max_position_embeddings", 64));
-    const std::int64_t padding =
-        tokenizer.special.padding ? *tokenizer.special.padding : text_config.integer("pad_token_id", 1);
-    const std::int64_t end =
-        tokenizer.special.eos ? *tokenizer.special.eos : text_config.integer("eos_token_id", 49407);
+    // The defaults of that class; eos_token_id of config.json is another tokenizer's.
+    const std::int64_t end = tokenizer.special.eos.value_or(tokenizer.id("</s>").value_or(1));
+    const std::int64_t padding = tokenizer.special.padding.value_or(end);
     const Cleaning cleaning = read_cleaning(folder);
     std::vector<Ids> rows;
     for (const std::string& text : texts) {

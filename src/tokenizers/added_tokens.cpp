@@ -29,6 +29,19 @@ std::size_t past_spaces(std::string_view text, std::size_t end) {
 
 }  // namespace
 
+void AddedTokens::Matcher::add(std::string_view text, std::uint32_t value) {
+    trie.add(text, value);
+    one_first = empty || (one_first && text[0] == first);
+    first = text[0];
+    empty = false;
+}
+
+std::size_t AddedTokens::Matcher::next(std::string_view text, std::size_t at) const {
+    if (one_first) return std::min(text.find(first, at), text.size());
+    while (at < text.size() && trie.step(Trie::root, static_cast<unsigned char>(text[at])) == Trie::none) ++at;
+    return at;
+}
+
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer) {
     for (AddedToken& token : tokens) {
         if (token.content.empty()) continue;
@@ -42,8 +55,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* norma
     for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
         if (tokens_[i].normal.empty()) continue;
         Matcher& matcher = tokens_[i].normalized ? normalized_ : raw_;
-        matcher.trie.add(tokens_[i].normal, i);
-        matcher.empty = false;
+        matcher.add(tokens_[i].normal, i);
     }
 }
 
@@ -56,7 +68,9 @@ void AddedTokens::split(std::string_view text, Text kind,
                         FunctionRef<void(std::size_t, std::size_t, std::int64_t)> give) const {
     const Matcher& matcher = kind == Text::Raw ? raw_ : normalized_;
     std::size_t done = 0;
-    for (std::size_t at = 0; !matcher.empty && at < text.size();) {
+    for (std::size_t at = 0; !matcher.empty;) {
+        at = matcher.next(text, at);
+        if (at == text.size()) break;
         std::uint32_t node = Trie::root, found = Trie::none;
         std::size_t end = at;
         for (std::size_t i = at; i < text.size(); ++i) {

@@ -41,6 +41,11 @@ class AddedTokens {
     struct Matcher {
         Trie trie = {};
         bool empty = true;
+        char first = '\0';  // the byte that all of them begin with, if it is but one
+        bool one_first = true;
+
+        void add(std::string_view text, std::uint32_t value);
+        std::size_t next(std::string_view text, std::size_t at) const;  // where one may begin; the end: nowhere
     };
 
     std::vector<AddedToken> tokens_;

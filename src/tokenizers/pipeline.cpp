@@ -63,9 +63,10 @@ class Pipeline : public Tokenizer {
         caches_.give_back(std::move(cache));
     }
 
-    Ids surround(const Ids& first, const Ids* second, bool with_special) const override {
-        Ids out;
+    Ids surround(Ids first, const Ids* second, bool with_special) const override {
         const auto& items = second ? parts_.around.pair : parts_.around.single;
+        if (items.size() == 1 && items[0].kind == SpecialTemplate::Item::First) return first;
+        Ids out;
         for (const SpecialTemplate::Item& item : items) {
             if (item.kind == SpecialTemplate::Item::Special && !with_special) continue;
             const Ids& ids = item.kind == SpecialTemplate::Item::First              ? first
@@ -97,7 +98,13 @@ class Pipeline : public Tokenizer {
     void append_words(Piece piece, WordCache& cache, Ids& out) const {
         const auto append = [&](Piece word) {
             if (word.text.empty()) return;
-            cache.append(word.text, out, [&] { parts_.model->encode(word.text, out); });
+            const auto append_part = [&](std::string_view part) {
+                cache.append(part, out, [&] { parts_.model->encode(part, out); });
+            };
+            if (word.text.size() > WordCache::longest_word)
+                parts_.model->cut(word.text, append_part);
+            else
+                append_part(word.text);
         };
         if (parts_.pre_tokenizer)
             parts_.pre_tokenizer->split(piece, append);

@@ -56,6 +56,7 @@ class SplitPreTokenizer : public PreTokenizer {
         : splitter_(std::move(splitter)), behaviour_(behaviour), invert_(invert) {}
 
     void split(Piece piece, GivePiece give) const override {
+        if (behaviour_ == SplitBehaviour::Isolated) return isolate(piece, give);
         Cutter cutter(piece, behaviour_, give);
         std::size_t done = 0;
         splitter_->find(piece.text, [&](std::size_t begin, std::size_t end) {
@@ -68,6 +69,17 @@ class SplitPreTokenizer : public PreTokenizer {
     }
 
    private:
+    // The most frequent behaviour, without anything to keep.
+    void isolate(Piece piece, GivePiece give) const {
+        std::size_t done = 0;
+        splitter_->find(piece.text, [&](std::size_t begin, std::size_t end) {
+            if (begin > done) give({piece.text.substr(done, begin - done), piece.at_start && done == 0});
+            give({piece.text.substr(begin, end - begin), piece.at_start && begin == 0});
+            done = end;
+        });
+        if (done < piece.text.size()) give({piece.text.substr(done), piece.at_start && done == 0});
+    }
+
     std::unique_ptr<Splitter> splitter_;
     SplitBehaviour behaviour_;
     bool invert_;

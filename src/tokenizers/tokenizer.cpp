@@ -28,14 +28,14 @@ class ValidText {
 Ids Tokenizer::encode(std::string_view text, bool with_special) const {
     Ids ids;
     append_ids(ValidText(text).view(), ids);
-    return surround(ids, nullptr, with_special);
+    return surround(std::move(ids), nullptr, with_special);
 }
 
 Ids Tokenizer::encode_pair(std::string_view first, std::string_view second, bool with_special) const {
     Ids first_ids, second_ids;
     append_ids(ValidText(first).view(), first_ids);
     append_ids(ValidText(second).view(), second_ids);
-    return surround(first_ids, &second_ids, with_special);
+    return surround(std::move(first_ids), &second_ids, with_special);
 }
 
 Ids Tokenizer::encode_at_most(std::string_view text, std::int64_t length, bool with_special) const {
@@ -48,7 +48,7 @@ Ids Tokenizer::encode_at_most(std::string_view text, std::int64_t length, bool w
         ids.erase(ids.begin(), ids.begin() + excess);
     else if (excess > 0)
         ids.resize(static_cast<std::size_t>(length - around));
-    return surround(ids, nullptr, with_special);
+    return surround(std::move(ids), nullptr, with_special);
 }
 
 std::string Tokenizer::decode(std::span<const std::int64_t> ids, bool skip_special) const {

@@ -68,7 +68,7 @@ class Tokenizer {
    protected:
     virtual void append_ids(std::string_view valid_text, Ids& out) const = 0;
     // What goes around one text or two.
-    virtual Ids surround(const Ids& first, const Ids* second, bool with_special) const = 0;
+    virtual Ids surround(Ids first, const Ids* second, bool with_special) const = 0;
 };
 
 // A folder (tokenizer.json, else tokenizer.model, vocab.json + merges.txt, vocab.txt, a tiktoken file) or one such

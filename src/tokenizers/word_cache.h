@@ -1,6 +1,7 @@
 // The ids of words seen before, in a table of fixed size: a word takes the place of the one that was there.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -23,7 +24,7 @@ class WordCache {
     void append(std::string_view word, Ids& out, Encode encode) {
         if (word.size() > longest_word) return encode();
         Slot& slot = slots_[hash_of(word) >> (64 - slot_bits)];
-        if (slot.length == word.size() && std::memcmp(slot.word, word.data(), word.size()) == 0) {
+        if (slot.length == word.size() && same(slot.word, word.data(), word.size())) {
             const std::size_t size = out.size();
             out.resize(size + slot.count);
             for (std::size_t i = 0; i < slot.count; ++i) out[size + i] = slot.ids[i];
@@ -40,6 +41,22 @@ class WordCache {
     }
 
    private:
+    // Of at least one byte; by words that overlap, so that no call is needed.
+    static bool same(const char* a, const char* b, std::size_t length) {
+        const auto equal = [&]<class Word>(Word) {
+            std::size_t at = 0;
+            for (;; at += sizeof(Word)) {
+                at = std::min(at, length - sizeof(Word));
+                Word x, y;
+                std::memcpy(&x, a + at, sizeof(Word));
+                std::memcpy(&y, b + at, sizeof(Word));
+                if (x != y) return false;
+                if (at + sizeof(Word) == length) return true;
+            }
+        };
+        return length >= 8 ? equal(std::uint64_t{}) : length >= 4 ? equal(std::uint32_t{}) : equal(std::uint8_t{});
+    }
+
     static constexpr int slot_bits = 15;
     struct alignas(64) Slot {
         char word[longest_word];
