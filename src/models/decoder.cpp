@@ -28,7 +28,15 @@ DecoderDecoding::DecoderDecoding(const Decoder& decoder, std::int64_t capacity, 
 Tensor DecoderDecoding::read(const Batch& prompt) {
     const NoGrad no_grad;
     set_padding(padding_of(prompt.attention_mask));
-    return step(prompt.input_ids);
+    check(prompt.input_ids.rank() == 2, "input_ids: expected (B, T), found ", prompt.input_ids.shape());
+    const std::int64_t count = prompt.input_ids.size(1);
+    check(decoder_.longest_text() == 0 || count <= decoder_.longest_text() || starts_.defined(), "input_ids: ", count,
+          " tokens, but the model has positions for ", decoder_.longest_text());
+    std::int64_t seen = 0;
+    if (prompt_chunk > 0 && decoder_.reads_in_chunks(count))
+        for (; seen + prompt_chunk < count; seen += prompt_chunk)
+            hidden_after(ops::contiguous(ops::slice(prompt.input_ids, 1, seen, seen + prompt_chunk)));
+    return step(seen > 0 ? ops::contiguous(ops::slice(prompt.input_ids, 1, seen, count)) : prompt.input_ids);
 }
 
 Tensor DecoderDecoding::with_forgotten(const Tensor& ids) {
@@ -40,11 +48,33 @@ Tensor DecoderDecoding::with_forgotten(const Tensor& ids) {
     return history_;
 }
 
-Tensor DecoderDecoding::step(const Tensor& newest) {
-    const NoGrad no_grad;
+Tensor DecoderDecoding::hidden_after(const Tensor& newest) {
     const Tensor ids = with_forgotten(newest);
-    const nn::Context context{.positions = next_positions(ids), .mask = ops::AttentionMask::causal()};
-    return advance(decoder_.embed(ids, context, context.positions), context);
+    nn::Context context{.positions = next_positions(ids), .mask = ops::AttentionMask::causal()};
+    context.mask.starts = starts_;
+    return decoder_.run(decoder_.embed(ids, context, context.positions), context, &cache_);
+}
+
+Tensor DecoderDecoding::step(const Tensor& ids) {
+    const NoGrad no_grad;
+    return decoder_.scores(last_position(hidden_after(ids)));
+}
+
+void DecoderDecoding::reorder(std::span<const std::int64_t> rows) {
+    for (const auto& layer : cache_) layer->reorder(rows);
+    if (starts_.defined()) starts_ = nn::gather_rows(starts_, rows);
+    if (history_.defined()) history_ = nn::gather_rows(history_, rows);
+}
+
+bool DecoderDecoding::keep(std::int64_t tokens) {
+    const std::int64_t seen = cache_.front()->length();
+    if (decoder_.restart_length() > 0 && seen > decoder_.restart_length()) return false;
+    // Layers of different windows: either all of them can forget, or none may.
+    for (const auto& layer : cache_)
+        if (!layer->can_keep(tokens)) return false;
+    for (const auto& layer : cache_) layer->keep(tokens);
+    if (history_.defined() && tokens < history_.size(1)) history_ = ops::slice(history_, 1, 0, tokens);
+    return true;
 }
 
 void DecoderDecoding::set_padding(const Padding& padding) {
@@ -73,6 +103,12 @@ Tensor DecoderDecoding::advance(const Tensor& embedded, nn::Context context) {
 
 std::unique_ptr<Decoding> Model::decode(std::int64_t) const {
     fail(config.source(), ": model_type '", config.text("model_type", "?"), "' does not generate text");
+}
+
+bool Decoder::reads_in_chunks(std::int64_t tokens) const {
+    if (restart_length_ > 0 && tokens > restart_length_) return false;
+    const Config rope = config.section_or_empty(config.has("rope_parameters") ? "rope_parameters" : "rope_scaling");
+    return !rope.has("rope_type") || rope.text("rope_type") != "dynamic";
 }
 
 Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)

@@ -7,17 +7,22 @@ namespace tessera::tokenizers {
 
 class StreamDecoder {
    public:
-    explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special = true);
+    explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special = true)
+        : stream_(tokenizer.stream(skip_special)) {}
 
-    std::string add(std::int64_t id);  // the text that is certain now; often empty
-    std::string finish();              // what is left
-                                       // All pieces together are decode() of all ids.
+    std::string add(std::int64_t id) {  // the text that is certain now; often empty
+        std::string text;
+        stream_->add(id, text);
+        return text;
+    }
+    std::string finish() {  // what is left; all pieces together are decode() of all ids
+        std::string text;
+        stream_->finish(text);
+        return text;
+    }
 
    private:
-    const Tokenizer& tokenizer_;
-    bool skip_special_;
-    Ids pending_;
-    std::size_t given_ = 0;
+    std::unique_ptr<TextStream> stream_;
 };
 
 }  // namespace tessera::tokenizers

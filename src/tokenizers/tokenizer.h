@@ -20,23 +20,55 @@ struct SpecialTokens {
                                 classifier = {};
 };
 
+// What a file says of lengths. Nothing is cut or filled up unless asked for.
+struct Truncation {
+    std::int64_t length = 0, stride = 0;
+    bool from_left = false;
+    std::string strategy = {};
+};
+struct Padding {
+    std::optional<std::int64_t> length = {};  // without it, that of the longest in a batch
+    std::int64_t multiple_of = 1, id = 0;
+    bool on_left = false;
+};
+
+// Ids in one at a time; out comes text that no later id can change, in whole characters of UTF-8.
+class TextStream {
+   public:
+    virtual ~TextStream() = default;
+    virtual void add(std::int64_t id, std::string& out) = 0;  // appends
+    virtual void finish(std::string& out) = 0;                // appends what is left
+};
+
+// Const calls may come from many threads at once.
 class Tokenizer {
    public:
     virtual ~Tokenizer() = default;
 
     // With special: also what the tokenizer puts around a text, such as a beginning-of-text token. The texts of added
-    // tokens within `text` become their ids either way.
-    virtual Ids encode(std::string_view text, bool with_special = true) const = 0;
-    virtual Ids encode_pair(std::string_view first, std::string_view second, bool with_special = true) const = 0;
-    virtual std::string decode(std::span<const std::int64_t> ids, bool skip_special = false) const = 0;
+    // tokens within `text` become their ids either way. What is no UTF-8 counts as U+FFFD.
+    Ids encode(std::string_view text, bool with_special = true) const;
+    Ids encode_pair(std::string_view first, std::string_view second, bool with_special = true) const;
+    // At most `length` ids, special ones included: the text loses its last ids, or its first if the file says so.
+    Ids encode_at_most(std::string_view text, std::int64_t length, bool with_special = true) const;
+    // Ids outside the vocabulary are passed over.
+    std::string decode(std::span<const std::int64_t> ids, bool skip_special = false) const;
+    virtual std::unique_ptr<TextStream> stream(bool skip_special) const = 0;
 
     virtual std::int64_t size() const = 0;                 // every id is below it
-    virtual std::string token(std::int64_t id) const = 0;  // as it stands in the vocabulary; throws past the end
+    virtual std::string token(std::int64_t id) const = 0;  // as it stands in the vocabulary; throws where there is none
     virtual std::optional<std::int64_t> id(std::string_view token) const = 0;
     virtual bool is_special(std::int64_t id) const = 0;  // left out by skip_special
 
     SpecialTokens special;
     std::string chat_template;  // its source; empty: none
+    std::optional<Truncation> truncation;
+    std::optional<Padding> padding;
+
+   protected:
+    virtual void append_ids(std::string_view valid_text, Ids& out) const = 0;
+    // What goes around one text or two.
+    virtual Ids surround(Ids first, const Ids* second, bool with_special) const = 0;
 };
 
 // A folder (tokenizer.json, else tokenizer.model, vocab.json + merges.txt, vocab.txt, a tiktoken file) or one such

@@ -114,16 +114,20 @@ TEST(IncludeRules, NothingAsksWhetherCudaIsThere) {
             EXPECT_FALSE(std::regex_match(line, asks)) << path << ": " << line;
 }
 
-// A part may have options, but never asks which model it is in. Comments may name the paper they follow.
+// A part may have options, but never asks which model it is in. Comments may name the paper they follow, and the
+// readers of tokenizer.json (*_json.cpp) the components that the format itself calls after a model.
 TEST(IncludeRules, NoModelIsNamedOutsideModels) {
     const std::regex model(
         R"(\b\w*(gpt2|gpt_neox|mistral|mixtral|falcon|gemma|qwen|phi3|deepseek|palm|bert|bart|marian|siglip)\w*\b)",
         std::regex::icase);
+    const std::regex component(R"re("\w+(Normalizer|PreTokenizer|Processing)")re");
     for (const fs::path& path : sources()) {
         const std::string file = fs::relative(path, source_root).string();
         if (starts_with(file, "models/")) continue;
+        const bool reads_components = starts_with(file, "tokenizers/") && file.ends_with("_json.cpp");
         for (const std::string& line : lines_of(path)) {
-            const std::string code = line.substr(0, line.find("//"));
+            std::string code = line.substr(0, line.find("//"));
+            if (reads_components) code = std::regex_replace(code, component, "");
             EXPECT_FALSE(std::regex_search(code, model)) << file << ": " << line;
         }
     }

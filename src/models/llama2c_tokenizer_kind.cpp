@@ -1,0 +1,75 @@
+// llama2.c's tokenizer.bin as a tokenizer: SentencePiece's BPE by scores with a space before the text, spaces as they
+// are, and bytes for what is in no piece. Ids 0, 1 and 2 are unknown, beginning and end; then come the 256 bytes.
+#include "core/error.h"
+#include "models/llama2c_tokenizer.h"
+#include "tokenizers/byte_pieces.h"
+#include "tokenizers/sentencepiece.h"
+#include "tokenizers/tokenizer_file.h"
+#include "tokenizers/utf8.h"
+#include "tokenizers/vocabulary.h"
+
+namespace tessera::models {
+namespace {
+
+using tokenizers::SentencePieceFile;
+using Kind = SentencePieceFile::Kind;
+
+constexpr std::size_t first_byte = 3, reserved = first_byte + 256;
+
+bool is_tokenizer(const std::filesystem::path& file) {
+    const std::string name = file.filename().string();
+    return name.ends_with(".bin") && (name.starts_with("tok") || name.find("tokenizer") != std::string::npos);
+}
+
+// The weights of a model are a .bin file too: the tokenizer is the one that lies beside them.
+std::filesystem::path tokenizer_of(const std::filesystem::path& file) {
+    if (is_tokenizer(file)) return file;
+    std::filesystem::path found;
+    const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        if (!is_tokenizer(entry.path())) continue;
+        check(found.empty(), file.string(), ": two tokenizers lie beside it: ", found.string(), " and ",
+              entry.path().string());
+        found = entry.path();
+    }
+    check(!found.empty(), file.string(), ": no tokenizer (tok*.bin) lies beside it");
+    return found;
+}
+
+std::shared_ptr<tokenizers::Tokenizer> open(const std::filesystem::path& file_or_weights) {
+    const std::filesystem::path path = tokenizer_of(file_or_weights);
+    const Llama2cTokenizer read = open_llama2c_tokenizer(path);
+    const std::string source = path.string();
+    check(read.tokens.size() >= reserved, source, ": ", read.tokens.size(), " tokens are fewer than the ", reserved,
+          " that every vocabulary begins with");
+    check(static_cast<std::int64_t>(read.tokens.size()) <= tokenizers::Vocabulary::most_ids, source, ": more than ",
+          tokenizers::Vocabulary::most_ids, " tokens");
+    SentencePieceFile file{.algorithm = SentencePieceFile::Algorithm::Bpe,
+                           .unknown = 0,
+                           .bos = 1,
+                           .eos = 2,
+                           .byte_fallback = true,
+                           .space = " ",
+                           .remove_extra_spaces = false};
+    for (std::size_t id = 0; id < read.tokens.size(); ++id) {
+        const Kind kind = id == 0           ? Kind::Unknown
+                          : id < first_byte ? Kind::Control
+                          : id < reserved   ? Kind::Byte
+                                            : Kind::Normal;
+        check(read.scores[id] == read.scores[id], source, ": token ", id, ": has no score");
+        std::string text = read.tokens[id];
+        if (kind == Kind::Byte)
+            text = tokenizers::piece_of_byte(static_cast<int>(id - first_byte));  // old files: the byte
+        check(tokenizers::is_valid_utf8(text), source, ": token ", id, ": is no UTF-8");
+        file.pieces.push_back({std::move(text), read.scores[id], kind});
+    }
+    return tokenizers::make_sentencepiece(std::move(file), {.add_bos = true}, source);
+}
+
+bool fits(const std::filesystem::path& file) { return file.extension() == ".bin"; }
+
+const tokenizers::RegisterTokenizerFile registered(
+    {.in_folder = "tokenizer.bin", .rank = 8, .fits = fits, .open = open});
+
+}  // namespace
+}  // namespace tessera::models

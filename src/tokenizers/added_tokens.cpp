@@ -1,0 +1,100 @@
+#include "tokenizers/added_tokens.h"
+
+#include <algorithm>
+
+#include "tokenizers/unicode.h"
+#include "tokenizers/utf8.h"
+
+namespace tessera::tokenizers {
+namespace {
+
+bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) {
+    const auto word_at = [&](std::size_t at) { return is_word_character(character_at(text.data() + at)); };
+    return (begin == 0 || !word_at(character_before(text, begin))) && (end == text.size() || !word_at(end));
+}
+
+std::size_t without_spaces_before(std::string_view text, std::size_t begin, std::size_t limit) {
+    while (begin > limit) {
+        const std::size_t before = character_before(text, begin);
+        if (!is_space(character_at(text.data() + before))) break;
+        begin = before;
+    }
+    return std::max(begin, limit);
+}
+
+std::size_t past_spaces(std::string_view text, std::size_t end) {
+    while (end < text.size() && is_space(character_at(text.data() + end))) end += character_length(text[end]);
+    return end;
+}
+
+}  // namespace
+
+void AddedTokens::Matcher::add(std::string_view text, std::uint32_t value) {
+    trie.add(text, value);
+    one_first = empty || (one_first && text[0] == first);
+    first = text[0];
+    empty = false;
+}
+
+std::size_t AddedTokens::Matcher::next(std::string_view text, std::size_t at) const {
+    if (one_first) return std::min(text.find(first, at), text.size());
+    while (at < text.size() && trie.step(Trie::root, static_cast<unsigned char>(text[at])) == Trie::none) ++at;
+    return at;
+}
+
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer) {
+    for (AddedToken& token : tokens) {
+        if (token.content.empty()) continue;
+        token.normal = token.normalized && normalizer ? normalizer->normalize(token.content) : token.content;
+        const auto [place, fresh] = by_id_.try_emplace(token.id, static_cast<std::uint32_t>(tokens_.size()));
+        if (fresh)
+            tokens_.push_back(std::move(token));
+        else
+            tokens_[place->second] = std::move(token);
+    }
+    for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
+        if (tokens_[i].normal.empty()) continue;
+        Matcher& matcher = tokens_[i].normalized ? normalized_ : raw_;
+        matcher.add(tokens_[i].normal, i);
+    }
+}
+
+const AddedToken* AddedTokens::find(std::int64_t id) const {
+    const auto found = by_id_.find(id);
+    return found == by_id_.end() ? nullptr : &tokens_[found->second];
+}
+
+void AddedTokens::split(std::string_view text, Text kind,
+                        FunctionRef<void(std::size_t, std::size_t, std::int64_t)> give) const {
+    const Matcher& matcher = kind == Text::Raw ? raw_ : normalized_;
+    std::size_t done = 0;
+    for (std::size_t at = 0; !matcher.empty;) {
+        at = matcher.next(text, at);
+        if (at == text.size()) break;
+        std::uint32_t node = Trie::root, found = Trie::none;
+        std::size_t end = at;
+        for (std::size_t i = at; i < text.size(); ++i) {
+            node = matcher.trie.step(node, static_cast<unsigned char>(text[i]));
+            if (node == Trie::none) break;
+            if (matcher.trie.value(node) == Trie::none) continue;
+            found = matcher.trie.value(node);
+            end = i + 1;
+        }
+        if (found == Trie::none) {
+            ++at;
+            continue;
+        }
+        const AddedToken& token = tokens_[found];
+        std::size_t begin = at;
+        at = end;
+        if (token.single_word && !stands_alone(text, begin, end)) continue;
+        if (token.left_strip) begin = without_spaces_before(text, begin, done);
+        if (token.right_strip) end = past_spaces(text, end);
+        if (done < begin) give(done, begin, -1);
+        give(begin, end, token.id);
+        done = end;
+    }
+    if (done < text.size()) give(done, text.size(), -1);
+}
+
+}  // namespace tessera::tokenizers

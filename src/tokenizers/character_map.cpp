@@ -1,0 +1,116 @@
+#include "tokenizers/character_map.h"
+
+#include <cstring>
+
+#include "core/error.h"
+#include "tokenizers/base64.h"
+#include "tokenizers/utf8.h"
+
+namespace tessera::tokenizers {
+
+CharacterMap CharacterMap::from_base64(std::string_view text, const std::string& named) {
+    const std::optional<std::string> bytes = tokenizers::from_base64(text);
+    check(bytes.has_value(), named, ": is no base64");
+    return from_bytes(*bytes, named);
+}
+
+CharacterMap CharacterMap::from_bytes(std::string_view bytes, const std::string& named) {
+    std::uint32_t size = 0;
+    check(bytes.size() > sizeof size, named, ": ", bytes.size(), " bytes are too few");
+    std::memcpy(&size, bytes.data(), sizeof size);
+    bytes.remove_prefix(sizeof size);
+    check(size % 4 == 0 && size > 0 && size <= bytes.size(), named, ": a trie of ", size, " bytes in a map of ",
+          bytes.size());
+    CharacterMap map;
+    map.units_.resize(size / 4);
+    std::memcpy(map.units_.data(), bytes.data(), size);
+    map.texts_ = bytes.substr(size);
+    check(is_valid_utf8(map.texts_), named, ": its texts are no UTF-8");
+    return map;
+}
+
+// Calls `use` with the length and the place of every text that begins here, while it answers true.
+template <class Use>
+void CharacterMap::walk(std::string_view text, Use use) const {
+    const auto offset = [](std::uint32_t unit) -> std::size_t { return (unit >> 10) << ((unit & 1u << 9) >> 6); };
+    std::size_t node = offset(units_[0]);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        node ^= byte;
+        if (byte == 0 || node >= units_.size()) return;
+        const std::uint32_t unit = units_[node];
+        if ((unit & (1u << 31 | 0xFFu)) != byte) return;
+        node ^= offset(unit);
+        const bool ends = (unit >> 8 & 1u) != 0;
+        if (!ends) continue;
+        if (node >= units_.size() || !use(i + 1, units_[node] & 0x7FFFFFFFu)) return;
+    }
+}
+
+CharacterMap::Found CharacterMap::found(std::size_t length, std::uint32_t place) const {
+    const std::string_view rest = std::string_view(texts_).substr(std::min<std::size_t>(place, texts_.size()));
+    return {length, rest.substr(0, rest.find('\0'))};
+}
+
+std::optional<CharacterMap::Found> CharacterMap::shortest(std::string_view text) const {
+    std::optional<Found> result;
+    walk(text, [&](std::size_t length, std::uint32_t place) {
+        result = found(length, place);
+        return false;
+    });
+    return result;
+}
+
+std::optional<CharacterMap::Found> CharacterMap::longest(std::string_view text) const {
+    std::optional<Found> result;
+    walk(text, [&](std::size_t length, std::uint32_t place) {
+        result = found(length, place);
+        return true;
+    });
+    return result;
+}
+
+namespace {
+
+class CharacterMapNormalizer : public Normalizer {
+   public:
+    explicit CharacterMapNormalizer(CharacterMap map) : map_(std::move(map)) {}
+
+    std::string normalize(std::string_view text) const override {
+        std::string out;
+        out.reserve(text.size());
+        while (!text.empty()) {
+            const std::string_view cluster = text.substr(0, grapheme_length(text));
+            text.remove_prefix(cluster.size());
+            const auto whole = cluster.size() < 6 ? map_.shortest(cluster) : std::nullopt;
+            if (whole)
+                out += whole->instead;
+            else
+                append_characters(cluster, out);
+        }
+        return repaired(std::move(out));
+    }
+
+   private:
+    void append_characters(std::string_view cluster, std::string& out) const {
+        while (!cluster.empty()) {
+            const std::string_view character = cluster.substr(0, character_length(cluster[0]));
+            cluster.remove_prefix(character.size());
+            const auto mapped = map_.shortest(character);
+            out += mapped ? mapped->instead : character;
+        }
+    }
+
+    // A map may point into the middle of a character.
+    static std::string repaired(std::string text) { return is_valid_utf8(text) ? text : repaired_utf8(text); }
+
+    CharacterMap map_;
+};
+
+}  // namespace
+
+std::unique_ptr<Normalizer> character_map_normalizer(CharacterMap map) {
+    return std::make_unique<CharacterMapNormalizer>(std::move(map));
+}
+
+}  // namespace tessera::tokenizers

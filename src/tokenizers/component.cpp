@@ -1,0 +1,43 @@
+#include "tokenizers/component.h"
+
+#include "core/error.h"
+#include "formats/byte_reader.h"
+#include "tokenizers/utf8.h"
+
+namespace tessera::tokenizers {
+
+using formats::Json;
+
+Component::Component(const Json& json, const std::string& source, const std::string& path)
+    : source_(source), path_(path), settings_(json, source, path) {}
+
+std::string Component::named(const char* name) const { return text_of(source_, ": ", path_, ".", name); }
+
+void Component::unknown(const char* kind) const {
+    fail(named("type"), ": no ", kind, " is known as ", formats::shown(type()));
+}
+
+std::vector<Component> Component::list(const char* name) const {
+    const Json* items = settings_.json().find(name);
+    check(items && items->is_array(), named(name), ": expected a list");
+    std::vector<Component> found;
+    for (std::size_t i = 0; i < items->items().size(); ++i)
+        found.emplace_back(items->items()[i], source_, text_of(path_, ".", name, "[", i, "]"));
+    return found;
+}
+
+char32_t Component::character(const char* name, char32_t fallback) const {
+    if (!settings_.has(name)) return fallback;
+    const std::string text = settings_.text(name);
+    check(!text.empty() && character_length(text[0]) == text.size(), named(name), ": expected one character, found ",
+          formats::shown(text));
+    return character_at(text.data());
+}
+
+std::unique_ptr<Splitter> Component::pattern(const char* name) const {
+    const formats::Config pattern = settings_.section(name);
+    if (pattern.has("String")) return literal_splitter(pattern.text("String"));
+    return pattern_splitter(pattern.text("Regex"), named(name));
+}
+
+}  // namespace tessera::tokenizers

@@ -1,0 +1,20 @@
+// What a tokenizer's algorithm is to the rest: a word becomes ids.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "tokenizers/tokenizer.h"
+#include "tokenizers/vocabulary.h"
+
+namespace tessera::tokenizers {
+
+class Model {
+   public:
+    virtual ~Model() = default;
+    // `word` is not empty. Const and without hidden state: many threads encode at once.
+    virtual void encode(std::string_view word, Ids& out) const = 0;
+    virtual const Vocabulary& vocabulary() const = 0;
+};
+
+}  // namespace tessera::tokenizers

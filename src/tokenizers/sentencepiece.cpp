@@ -1,0 +1,335 @@
+#include "tokenizers/sentencepiece.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <optional>
+#include <unordered_map>
+
+#include "core/error.h"
+#include "tokenizers/byte_pieces.h"
+#include "tokenizers/character_map.h"
+#include "tokenizers/scored_bpe.h"
+#include "tokenizers/trie.h"
+#include "tokenizers/utf8.h"
+#include "tokenizers/vocabulary.h"
+
+namespace tessera::tokenizers {
+namespace {
+
+constexpr float unknown_penalty = 10;
+using Kind = SentencePieceFile::Kind;
+
+class SentencePiece : public Tokenizer {
+   public:
+    SentencePiece(SentencePieceFile file, SentencePieceOptions options, const std::string& source)
+        : file_(std::move(file)), options_(std::move(options)), added_(std::move(options_.added), nullptr) {
+        if (!file_.character_map.empty())
+            map_ = CharacterMap::from_bytes(file_.character_map, source + ": precompiled_charsmap");
+        for (std::size_t i = 0; i < file_.pieces.size(); ++i) add_piece(i);
+        size_ = static_cast<std::int64_t>(file_.pieces.size());
+        for (const AddedToken& token : added_.all()) size_ = std::max(size_, token.id + 1);
+        const auto role = [](std::int64_t id) { return id < 0 ? std::nullopt : std::optional(id); };
+        special = {
+            .bos = role(file_.bos), .eos = role(file_.eos), .unknown = file_.unknown, .padding = role(file_.padding)};
+    }
+
+    std::unique_ptr<TextStream> stream(bool skip_special) const override;
+    std::int64_t size() const override { return size_; }
+    std::string token(std::int64_t id) const override {
+        if (const AddedToken* added = added_.find(id)) return added->content;
+        check(has_piece(id), "tokenizer: no token has the id ", id);
+        return piece(id).text;
+    }
+    std::optional<std::int64_t> id(std::string_view token) const override {
+        for (const AddedToken& added : added_.all())
+            if (added.content == token) return added.id;
+        for (const Vocabulary* pieces : {&reserved_, &pieces_})
+            if (const std::int32_t found = pieces->find(token); found >= 0) return found;
+        return {};
+    }
+    bool is_special(std::int64_t id) const override {
+        if (const AddedToken* added = added_.find(id)) return added->special;
+        return has_piece(id) && (piece(id).kind == Kind::Control || piece(id).kind == Kind::Unknown);
+    }
+
+    bool has_piece(std::int64_t id) const { return id >= 0 && id < static_cast<std::int64_t>(file_.pieces.size()); }
+    const SentencePieceFile::Piece& piece(std::int64_t id) const { return file_.pieces[static_cast<std::size_t>(id)]; }
+    const SentencePieceFile& file() const { return file_; }
+    const AddedTokens& added() const { return added_; }
+
+   protected:
+    void append_ids(std::string_view text, Ids& out) const override {
+        added_.split(text, AddedTokens::Text::Raw, [&](std::size_t begin, std::size_t end, std::int64_t id) {
+            if (id >= 0)
+                out.push_back(id);
+            else
+                append_part(normalized(text.substr(begin, end - begin), begin == 0 || options_.prefix_every_part), out);
+        });
+    }
+
+    Ids surround(Ids first, const Ids* second, bool with_special) const override {
+        if (!second && !with_special) return first;
+        Ids out;
+        if (with_special && options_.add_bos && file_.bos >= 0) out.push_back(file_.bos);
+        out.insert(out.end(), first.begin(), first.end());
+        if (with_special && options_.add_eos && file_.eos >= 0) out.push_back(file_.eos);
+        if (!second) return out;
+        const Ids rest = surround(*second, nullptr, with_special);
+        out.insert(out.end(), rest.begin(), rest.end());
+        return out;
+    }
+
+   private:
+    void add_piece(std::size_t i) {
+        const auto& [text, score, kind] = file_.pieces[i];
+        const auto id = static_cast<std::int64_t>(i);
+        if (kind == Kind::Normal || kind == Kind::UserDefined || kind == Kind::Unused) {
+            pieces_.add(text, id);
+            trie_.add(text, static_cast<std::uint32_t>(i));
+        } else {
+            reserved_.add(text, id);
+        }
+        if (kind == Kind::UserDefined) {
+            user_defined_.add(text, static_cast<std::uint32_t>(i));
+            has_user_defined_ = true;
+        }
+        if (kind == Kind::Normal) {
+            lowest_ = std::min(lowest_, score);
+            highest_ = std::max(highest_, score);
+        }
+        if (kind == Kind::Byte) bytes_[static_cast<unsigned char>(*byte_of_piece(text))] = static_cast<std::int32_t>(i);
+    }
+
+    // The length of the longest user-defined piece at the beginning of a text; 0: none.
+    std::size_t user_defined_length(std::string_view text) const {
+        std::size_t length = 0;
+        std::uint32_t node = Trie::root;
+        for (std::size_t i = 0; has_user_defined_ && i < text.size(); ++i) {
+            node = user_defined_.step(node, static_cast<unsigned char>(text[i]));
+            if (node == Trie::none) break;
+            if (user_defined_.value(node) != Trie::none) length = i + 1;
+        }
+        return length;
+    }
+
+    // What the beginning of a text is written as.
+    CharacterMap::Found normalized_beginning(std::string_view text) const {
+        if (const std::size_t length = user_defined_length(text)) return {length, text.substr(0, length)};
+        if (map_)
+            if (const auto found = map_->longest(text)) return *found;
+        const std::size_t length = character_length(text[0]);
+        return {length, text.substr(0, length)};
+    }
+
+    std::string normalized(std::string_view text, bool prefix) const {
+        std::string out;
+        while (file_.remove_extra_spaces && !text.empty()) {
+            const CharacterMap::Found found = normalized_beginning(text);
+            if (found.instead != " ") break;
+            text.remove_prefix(found.length);
+        }
+        if (text.empty()) return out;
+        out.reserve(text.size() * 2);
+        const std::string_view space = file_.escape_spaces ? std::string_view(file_.space) : " ";
+        prefix = prefix && file_.add_dummy_prefix;
+        if (prefix && !file_.space_as_suffix) out += space;
+        bool after_space = file_.remove_extra_spaces;
+        while (!text.empty()) {
+            auto [length, instead] = normalized_beginning(text);
+            text.remove_prefix(length);
+            while (after_space && instead.starts_with(' ')) instead.remove_prefix(1);
+            if (instead.empty()) continue;
+            for (const char c : instead)
+                if (c == ' ')
+                    out += space;
+                else
+                    out += c;
+            after_space = file_.remove_extra_spaces && instead.ends_with(' ');
+        }
+        while (file_.remove_extra_spaces && out.ends_with(space)) out.resize(out.size() - space.size());
+        if (prefix && file_.space_as_suffix) out += space;
+        // A map may point into the middle of a character.
+        return is_valid_utf8(out) ? out : repaired_utf8(out);
+    }
+
+    void append_part(const std::string& text, Ids& out) const {
+        const std::size_t first = out.size();
+        const auto append = [&](std::string_view piece_text, std::int64_t id) {
+            if (id != file_.unknown)
+                out.push_back(id);
+            else if (file_.byte_fallback)
+                for (const char c : piece_text) out.push_back(bytes_[static_cast<unsigned char>(c)]);
+            else if (out.size() == first || out.back() != id)  // a run of unknown pieces is one
+                out.push_back(id);
+        };
+        if (file_.algorithm == SentencePieceFile::Algorithm::Bpe)
+            for_each_merged(text, append);
+        else
+            for_each_best(text, append);
+    }
+
+    template <class Append>
+    void for_each_merged(std::string_view text, Append append) const {
+        std::vector<ScoredSymbol> symbols;
+        symbols.reserve(text.size());
+        while (!text.empty()) {
+            const std::size_t whole = user_defined_length(text);
+            const std::size_t length = whole ? whole : character_length(text[0]);
+            symbols.push_back({text.substr(0, length), whole > 0});
+            text.remove_prefix(length);
+        }
+        std::unordered_map<std::int32_t, std::size_t> unused;  // how an unused piece came about: its left part's bytes
+        const auto texts = merge_by_score(
+            symbols, pieces_.longest(),
+            [&](std::string_view joined) -> ScoredPiece {
+                const std::int32_t id = pieces_.find(joined);
+                return {id, id < 0 ? 0 : piece(id).score};
+            },
+            [&](std::int32_t id, std::size_t left) {
+                if (piece(id).kind == Kind::Unused) unused[id] = left;
+            });
+        for (const std::string_view merged : texts) append_used(merged, unused, append);
+    }
+
+    template <class Append>
+    void append_used(std::string_view text, const std::unordered_map<std::int32_t, std::size_t>& unused,
+                     Append append) const {
+        const std::int64_t id = id_of(text);
+        const auto parts = unused.find(static_cast<std::int32_t>(id));
+        if (piece(id).kind != Kind::Unused || parts == unused.end()) return append(text, id);
+        append_used(text.substr(0, parts->second), unused, append);
+        append_used(text.substr(parts->second), unused, append);
+    }
+
+    std::int64_t id_of(std::string_view text) const {
+        for (const Vocabulary* pieces : {&reserved_, &pieces_})
+            if (const std::int32_t found = pieces->find(text); found >= 0) return found;
+        return file_.unknown;
+    }
+
+    // The best way to cut the text, in single precision as the reference adds it up.
+    template <class Append>
+    void for_each_best(std::string_view text, Append append) const {
+        struct Node {
+            float score = 0;
+            std::int32_t id = -1, begin = -1;
+        };
+        std::vector<Node> best(text.size() + 1);
+        for (std::size_t begin = 0; begin < text.size();) {
+            const float so_far = best[begin].score;
+            const std::size_t length = character_length(text[begin]);
+            const auto offer = [&](std::size_t end, float total, std::int64_t id) {
+                if (best[end].begin >= 0 && !(total > best[end].score)) return;
+                best[end] = {total, static_cast<std::int32_t>(id), static_cast<std::int32_t>(begin)};
+            };
+            bool single = false;
+            std::uint32_t node = Trie::root;
+            for (std::size_t end = begin; end < text.size();) {
+                node = trie_.step(node, static_cast<unsigned char>(text[end++]));
+                if (node == Trie::none) break;
+                const std::uint32_t id = trie_.value(node);
+                if (id == Trie::none || piece(id).kind == Kind::Unused) continue;
+                const double score = piece(id).kind == Kind::UserDefined
+                                         ? static_cast<double>(static_cast<float>(end - begin) * highest_) - 0.1
+                                         : static_cast<double>(piece(id).score);
+                offer(end, static_cast<float>(score + static_cast<double>(so_far)), id);
+                single = single || end - begin == length;
+            }
+            if (!single) offer(begin + length, (lowest_ - unknown_penalty) + so_far, file_.unknown);
+            begin += length;
+        }
+        std::vector<std::size_t> ends;
+        for (std::size_t end = text.size(); end > 0; end = static_cast<std::size_t>(best[end].begin))
+            ends.push_back(end);
+        for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
+            const auto begin = static_cast<std::size_t>(best[*end].begin);
+            append(text.substr(begin, *end - begin), best[*end].id);
+        }
+    }
+
+    SentencePieceFile file_;
+    SentencePieceOptions options_;
+    AddedTokens added_;
+    std::optional<CharacterMap> map_;
+    Vocabulary pieces_, reserved_;  // what text can be cut into, and the others
+    Trie trie_, user_defined_;
+    bool has_user_defined_ = false;
+    float lowest_ = FLT_MAX, highest_ = FLT_MIN;
+    std::array<std::int32_t, 256> bytes_{};
+    std::int64_t size_ = 0;
+};
+
+class SentencePieceStream : public TextStream {
+   public:
+    SentencePieceStream(const SentencePiece& pieces, bool skip_special)
+        : pieces_(pieces), skip_special_(skip_special) {}
+
+    void add(std::int64_t id, std::string& out) override {
+        if (skip_special_ && pieces_.is_special(id)) return;
+        const AddedToken* added = pieces_.added().find(id);
+        if (!added && !pieces_.has_piece(id)) return;
+        const std::size_t before = out.size();
+        if (!added && pieces_.piece(id).kind == Kind::Byte) {
+            bytes_ += *byte_of_piece(pieces_.piece(id).text);
+            give_bytes(out, false);
+        } else {
+            give_bytes(out, true);
+            any_ = any_ || out.size() > before;
+            if (begun_ || any_) at_start_ = false;
+            out += added ? (begun_ = false, added->content) : decoded(pieces_.piece(id));
+        }
+        any_ = any_ || out.size() > before;
+    }
+
+    void finish(std::string& out) override { give_bytes(out, true); }
+
+   private:
+    // Whole characters of the run of bytes; at its end, each byte that belongs to none as U+FFFD.
+    void give_bytes(std::string& out, bool end) {
+        std::string_view bytes = bytes_;
+        while (!bytes.empty()) {
+            const Utf8Step step = utf8_step(bytes);
+            if (step.kind == Utf8Step::Cut && !end) break;
+            const std::size_t length = step.kind == Utf8Step::Whole ? step.length : 1;
+            out += step.kind == Utf8Step::Whole ? bytes.substr(0, length) : replacement_character;
+            bytes.remove_prefix(length);
+        }
+        bytes_ = std::string(bytes);
+    }
+
+    std::string decoded(const SentencePieceFile::Piece& piece) {
+        const SentencePieceFile& file = pieces_.file();
+        begun_ = false;
+        if (piece.kind == Kind::Control) return {};
+        if (piece.kind == Kind::Unknown) return file.unknown_surface;
+        std::string_view text = piece.text;
+        if (at_start_ && (file.add_dummy_prefix || file.remove_extra_spaces) && text.starts_with(file.space)) {
+            text.remove_prefix(file.space.size());
+            begun_ = !file.remove_extra_spaces;  // all spaces at the start go, or just the first
+        }
+        std::string out;
+        for (std::size_t at; (at = text.find(file.space)) != std::string_view::npos;) {
+            out.append(text.substr(0, at)).append(" ");
+            text.remove_prefix(at + file.space.size());
+        }
+        return out.append(text);
+    }
+
+    const SentencePiece& pieces_;
+    bool skip_special_;
+    std::string bytes_;  // of the run of byte pieces, what is not given yet
+    bool at_start_ = true, begun_ = false, any_ = false;
+};
+
+std::unique_ptr<TextStream> SentencePiece::stream(bool skip_special) const {
+    return std::make_unique<SentencePieceStream>(*this, skip_special);
+}
+
+}  // namespace
+
+std::shared_ptr<Tokenizer> make_sentencepiece(SentencePieceFile file, SentencePieceOptions options,
+                                              const std::string& source) {
+    return std::make_shared<SentencePiece>(std::move(file), std::move(options), source);
+}
+
+}  // namespace tessera::tokenizers

@@ -1,0 +1,51 @@
+// tokenizer.model: SentencePiece's file, with what a folder of the Hub says beside it.
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/mapped_file.h"
+#include "tokenizers/rank_file.h"
+#include "tokenizers/sentencepiece.h"
+#include "tokenizers/tokenizer_config.h"
+#include "tokenizers/tokenizer_file.h"
+
+namespace tessera::tokenizers {
+namespace {
+
+// Tokens that the folder names are found in a text; a bare file knows pieces only. Ids past the pieces are theirs.
+std::vector<AddedToken> added_tokens(const TokenizerConfig& config, const SentencePieceFile& file) {
+    std::vector<AddedToken> known;
+    for (AddedToken& token : config.added_tokens()) {
+        if (token.id < 0) {
+            const auto piece = std::find_if(file.pieces.begin(), file.pieces.end(),
+                                            [&](const auto& entry) { return entry.text == token.content; });
+            if (piece == file.pieces.end()) continue;
+            token.id = piece - file.pieces.begin();
+        }
+        known.push_back(std::move(token));
+    }
+    return known;
+}
+
+std::shared_ptr<Tokenizer> open(const std::filesystem::path& path) {
+    const MappedFile mapped(path);
+    SentencePieceFile file =
+        parse_sentencepiece({reinterpret_cast<const char*>(mapped.data()), mapped.bytes()}, path.string());
+    const TokenizerConfig config = read_tokenizer_config(path.parent_path());
+    // A model that knows no beginning closes a text with its end.
+    SentencePieceOptions options{.add_bos = config.settings.boolean("add_bos_token", file.bos >= 0),
+                                 .add_eos = config.settings.boolean("add_eos_token", file.bos < 0),
+                                 .prefix_every_part = config.settings.boolean("legacy", true),
+                                 .added = added_tokens(config, file)};
+    return make_sentencepiece(std::move(file), std::move(options), path.string());
+}
+
+bool fits(const std::filesystem::path& file) { return file.extension() == ".model" && !is_rank_file(file); }
+
+const RegisterTokenizerFile registered[] = {
+    RegisterTokenizerFile({.in_folder = "tokenizer.model", .rank = 1, .fits = fits, .open = open}),
+    RegisterTokenizerFile({.in_folder = "spiece.model", .rank = 2, .fits = fits, .open = open}),
+    RegisterTokenizerFile({.in_folder = "sentencepiece.bpe.model", .rank = 3, .fits = fits, .open = open}),
+};
+
+}  // namespace
+}  // namespace tessera::tokenizers

@@ -1,0 +1,58 @@
+#include "tokenizers/splitter.h"
+
+#include "tokenizers/utf8.h"
+
+namespace tessera::tokenizers {
+namespace {
+
+class LiteralSplitter : public Splitter {
+   public:
+    explicit LiteralSplitter(std::string literal) : literal_(std::move(literal)) {}
+
+    void find(std::string_view text, FunctionRef<void(std::size_t, std::size_t)> give) const override {
+        if (literal_.empty()) return;
+        std::size_t at = 0;
+        while ((at = text.find(literal_, at)) != std::string_view::npos) {
+            give(at, at + literal_.size());
+            at += literal_.size();
+        }
+    }
+
+   private:
+    std::string literal_;
+};
+
+class CharacterSplitter : public Splitter {
+   public:
+    explicit CharacterSplitter(bool (*matches)(char32_t)) : matches_(matches) {}
+
+    void find(std::string_view text, FunctionRef<void(std::size_t, std::size_t)> give) const override {
+        for (std::size_t at = 0; at < text.size();) {
+            const std::size_t end = at + character_length(text[at]);
+            if (matches_(character_at(text.data() + at))) give(at, end);
+            at = end;
+        }
+    }
+
+   private:
+    bool (*matches_)(char32_t);
+};
+
+}  // namespace
+
+const char* const byte_level_pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+std::unique_ptr<Splitter> pattern_splitter(const std::string& pattern, const std::string& name) {
+    if (auto scanner = scanner_splitter(pattern)) return scanner;
+    return regex_splitter(pattern, name);
+}
+
+std::unique_ptr<Splitter> literal_splitter(std::string literal) {
+    return std::make_unique<LiteralSplitter>(std::move(literal));
+}
+
+std::unique_ptr<Splitter> character_splitter(bool (*matches)(char32_t)) {
+    return std::make_unique<CharacterSplitter>(matches);
+}
+
+}  // namespace tessera::tokenizers

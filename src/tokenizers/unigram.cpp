@@ -1,0 +1,124 @@
+#include "tokenizers/unigram.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "tokenizers/byte_pieces.h"
+#include "tokenizers/trie.h"
+#include "tokenizers/utf8.h"
+
+namespace tessera::tokenizers {
+namespace {
+
+constexpr double unknown_penalty = 10;
+
+class Unigram : public Model {
+   public:
+    Unigram(Vocabulary vocabulary, std::vector<double> scores, const UnigramOptions& options, const std::string& source)
+        : vocabulary_(std::move(vocabulary)), scores_(std::move(scores)), options_(options), source_(source) {
+        check(!options.unknown || (*options.unknown >= 0 && *options.unknown < vocabulary_.size()), source,
+              ": model.unk_id: ", options.unknown.value_or(0), " is outside the vocabulary of ", vocabulary_.size());
+        for (std::int64_t id = 0; id < vocabulary_.size(); ++id) {
+            const std::string_view token = vocabulary_.token(id);
+            trie_.add(token, static_cast<std::uint32_t>(vocabulary_.find(token)));
+        }
+        if (!scores_.empty()) unknown_score_ = *std::min_element(scores_.begin(), scores_.end()) - unknown_penalty;
+        bytes_ = byte_pieces(vocabulary_);
+    }
+
+    void encode(std::string_view word, Ids& out) const override {
+        const std::vector<Node> best = best_path(word);
+        // From the end to the beginning, unknown neighbours together.
+        std::vector<Part> parts;
+        for (std::size_t end = word.size(); end > 0;) {
+            const Node& node = best[end];
+            const bool unknown = options_.unknown && node.id == static_cast<std::uint32_t>(*options_.unknown);
+            if (unknown && !parts.empty() && parts.back().unknown)
+                parts.back().begin = node.begin;
+            else
+                parts.push_back({node.begin, end, unknown, node.id});
+            end = node.begin;
+        }
+        for (auto part = parts.rbegin(); part != parts.rend(); ++part) append(word, *part, out);
+    }
+
+    const Vocabulary& vocabulary() const override { return vocabulary_; }
+
+   private:
+    static constexpr std::uint32_t nowhere = 0xFFFFFFFFu;
+    struct Node {  // the last token of the best way to cut what ends here
+        double score = 0;
+        std::uint32_t id = 0, begin = nowhere;
+    };
+    struct Part {
+        std::size_t begin, end;
+        bool unknown;
+        std::uint32_t id;
+    };
+
+    std::vector<Node> best_path(std::string_view word) const {
+        check(word.size() < nowhere, "tokenizer: a word of ", word.size(), " bytes");
+        std::vector<Node> best(word.size() + 1);
+        for (std::size_t begin = 0; begin < word.size();) {
+            const double score = best[begin].score;
+            const std::size_t length = character_length(word[begin]);
+            const auto offer = [&](std::size_t end, double total, std::uint32_t id) {
+                Node& node = best[end];
+                if (node.begin != nowhere && !(total > node.score)) return;
+                node = {total, id, static_cast<std::uint32_t>(begin)};
+            };
+            bool single = false;
+            std::uint32_t node = Trie::root;
+            for (std::size_t end = begin; end < word.size();) {
+                node = trie_.step(node, static_cast<unsigned char>(word[end++]));
+                if (node == Trie::none) break;
+                const std::uint32_t id = trie_.value(node);
+                if (id == Trie::none) continue;
+                offer(end, scores_[id] + score, id);
+                single = single || end - begin == length;
+            }
+            if (!single) {
+                check(options_.unknown.has_value(), source_,
+                      ": model.unk_id is missing, and the text has a character "
+                      "outside the vocabulary");
+                offer(begin + length, unknown_score_ + score, static_cast<std::uint32_t>(*options_.unknown));
+            }
+            begin += length;
+        }
+        return best;
+    }
+
+    void append(std::string_view word, const Part& part, Ids& out) const {
+        if (!part.unknown) {
+            out.push_back(part.id);
+            return;
+        }
+        const std::string_view text = word.substr(part.begin, part.end - part.begin);
+        const std::int32_t id = vocabulary_.find(text);
+        if (id < 0 && options_.byte_fallback &&
+            std::all_of(text.begin(), text.end(), [&](char c) { return bytes_[static_cast<unsigned char>(c)] >= 0; }))
+            for (const char c : text) out.push_back(bytes_[static_cast<unsigned char>(c)]);
+        else
+            out.push_back(id >= 0 ? id : *options_.unknown);
+    }
+
+    Vocabulary vocabulary_;
+    std::vector<double> scores_;
+    UnigramOptions options_;
+    std::string source_;
+    Trie trie_;
+    double unknown_score_ = 0;
+    std::array<std::int32_t, 256> bytes_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_unigram(Vocabulary vocabulary, std::vector<double> scores, const UnigramOptions& options,
+                                    const std::string& source) {
+    check(static_cast<std::int64_t>(scores.size()) == vocabulary.size(), source, ": ", scores.size(), " scores for ",
+          vocabulary.size(), " tokens");
+    return std::make_unique<Unigram>(std::move(vocabulary), std::move(scores), options, source);
+}
+
+}  // namespace tessera::tokenizers
