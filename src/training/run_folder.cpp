@@ -28,7 +28,9 @@ std::string name_of(std::int64_t step) {
 
 formats::NamedTensors state_of(const Trainer& trainer) {
     formats::NamedTensors tensors;
-    trainer.visit_state([&](const std::string& name, const Tensor& state) { tensors.push_back({name, state.to(cpu)}); });
+    trainer.visit_state([&](const std::string& name, const Tensor& state) {
+        tensors.push_back({name, state.to(cpu)});
+    });
     return tensors;
 }
 
@@ -42,8 +44,9 @@ RunFolder::RunFolder(fs::path path, std::int64_t bytes_needed) : path_(std::move
     probe.write("probe");
     probe.finish();
     const fs::space_info space = fs::space(path_, error);
-    check(error || static_cast<std::int64_t>(space.available) >= bytes_needed, path_.string(), ": the disk has room for ",
-          space.available, " bytes, and the checkpoints of this run need about ", bytes_needed);
+    check(error || static_cast<std::int64_t>(space.available) >= bytes_needed, path_.string(),
+          ": the disk has room for ", space.available, " bytes, and the checkpoints of this run need about ",
+          bytes_needed);
 }
 
 void RunFolder::save_checkpoint(models::Model& model, const Trainer& trainer, double validation_loss,
@@ -102,7 +105,8 @@ void restore_state(Trainer& trainer, const fs::path& checkpoint) {
         state.copy_from(found->second);
         ++restored;
     });
-    check(restored == saved.tensors.size(), source, ": holds more than this run's optimizer has; was the recipe changed?");
+    check(restored == saved.tensors.size(), source,
+          ": holds more than this run's optimizer has; was the recipe changed?");
     const fs::path file = checkpoint / state_folder / state_facts;
     const formats::Config facts(Json::read(file), file.string());
     trainer.restore(facts.integer("step"), facts.number("smoothed_loss"));
