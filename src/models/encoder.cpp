@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "models/loss_options.h"
 #include "models/padding.h"
 #include "models/stream.h"
 #include "ops/binary.h"
 #include "ops/cast.h"
-#include "ops/cross_entropy.h"
 #include "ops/matmul.h"
 #include "ops/views.h"
 
@@ -108,7 +108,7 @@ Tensor Encoder::loss(const Batch& batch, const nn::Context& context) const {
     check(head_ != nullptr, config.source(), ": architectures: a model without a language-model head has no loss");
     check(batch.labels.defined() && batch.labels.shape() == batch.input_ids.shape(), "labels: expected ",
           batch.input_ids.shape(), ", found ", batch.labels.shape());
-    return ops::cross_entropy(head_->forward(encode(batch, context), tokens_), batch.labels);
+    return ops::cross_entropy(head_->forward(encode(batch, context), tokens_), batch.labels, loss_options(context));
 }
 
 void Encoder::visit(const nn::Visitor& visitor) {
