@@ -34,12 +34,25 @@ void Arguments::positionals(const std::string& name, std::vector<std::string>& v
     implementation_->app.add_option(name, values, help)->required();
 }
 
+void Arguments::optional_positionals(const std::string& name, std::vector<std::string>& values,
+                                     const std::string& help) {
+    implementation_->app.add_option(name, values, help);
+}
+
 void Arguments::option(const std::string& name, std::string& value, const std::string& help) {
     implementation_->app.add_option(name, value, help)->capture_default_str();
 }
 
 void Arguments::option(const std::string& name, std::int64_t& value, const std::string& help) {
     implementation_->app.add_option(name, value, help)->capture_default_str();
+}
+
+void Arguments::option(const std::string& name, std::optional<std::int64_t>& value, const std::string& help) {
+    implementation_->app.add_option(name, value, help);
+}
+
+void Arguments::option(const std::string& name, std::optional<double>& value, const std::string& help) {
+    implementation_->app.add_option(name, value, help);
 }
 
 void Arguments::option(const std::string& name, std::vector<std::string>& values, const std::string& help) {

@@ -20,8 +20,11 @@ class Arguments {
     void optional_positional(const std::string& name, std::string& value, const std::string& help);
     void positionals(const std::string& name, std::vector<std::string>& values,
                      const std::string& help);  // at least one
+    void optional_positionals(const std::string& name, std::vector<std::string>& values, const std::string& help);
     void option(const std::string& name, std::string& value, const std::string& help);
     void option(const std::string& name, std::int64_t& value, const std::string& help);
+    void option(const std::string& name, std::optional<std::int64_t>& value, const std::string& help);
+    void option(const std::string& name, std::optional<double>& value, const std::string& help);
     void option(const std::string& name, std::vector<std::string>& values, const std::string& help);  // may be repeated
     void flag(const std::string& name, bool& value, const std::string& help);
     void device(std::string& value);  // --device cpu|cuda

@@ -19,9 +19,14 @@ struct Command {
 
 constexpr Command commands[] = {
     {"generate", "continue a prompt", generate_command},
+    {"translate", "texts through an encoder-decoder", translate_command},
+    {"embed", "vectors of sentences", embed_command},
+    {"fill", "the gaps of a text", fill_command},
+    {"score", "how well a text is foretold", score_command},
     {"parity", "compare every number with the reference's", parity_command},
     {"inspect", "what a model is and what it costs", inspect_command},
     {"init", "a checkpoint of random weights", init_command},
+    {"classify", "what pictures show", classify_command},
     {"tokenize", "a text's tokens and their ids", tokenize_command},
     {"convert", "another dtype, other files", convert_command},
     {"ops", "every op and the devices that can run it", ops_command},

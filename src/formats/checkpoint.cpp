@@ -86,10 +86,25 @@ TensorMap read_shards(const fs::path& folder, const fs::path& index) {
     return tensors;
 }
 
+// model.fp16.safetensors and its like: the Hub's name for weights in another precision. Empty where there is none.
+fs::path find_variant(const fs::path& folder) {
+    std::set<std::string> variants;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with("model.") && name.ends_with(".safetensors")) variants.insert(name);
+    }
+    if (variants.empty()) return {};
+    check(variants.size() == 1, folder.string(), ": no ", single_name,
+          ", but more than one variant of it: ", *variants.begin(), " and ", *variants.rbegin(),
+          "; rename the one to use");
+    return find_file(folder, *variants.begin());
+}
+
 TensorMap read_weights(const fs::path& folder) {
     if (const fs::path single = find_file(folder, single_name); !single.empty())
         return read_safetensors(single).tensors;
     if (const fs::path index = find_file(folder, index_name); !index.empty()) return read_shards(folder, index);
+    if (const fs::path variant = find_variant(folder); !variant.empty()) return read_safetensors(variant).tensors;
     const bool pickled =
         !find_file(folder, "pytorch_model.bin").empty() || !find_file(folder, "pytorch_model.bin.index.json").empty();
     fail(folder.string(), ": no weights: neither ", single_name, " nor ", index_name, " is there",

@@ -4,64 +4,184 @@
 #include <chrono>
 
 #include "ops/reduce.h"
-#include "ops/views.h"
 #include "tensor/tape.h"
 
 namespace tessera::inference {
 namespace {
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+using Clock = std::chrono::steady_clock;
 
-std::int64_t prompt_length(const models::Batch& prompt) {
-    std::int64_t length = 1;
-    for (const Tensor* ids : {&prompt.input_ids, &prompt.decoder_input_ids})
-        if (ids->defined()) length = std::max(length, ids->size(1));
-    return length;
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Scores (B, V) where the host can read them as f32.
+class HostScores {
+   public:
+    void take(const Tensor& scores) {
+        const bool is_readable =
+            scores.device().kind == DeviceKind::CPU && scores.dtype() == DType::F32 && scores.is_contiguous();
+        values_ = is_readable ? scores : scores.to(cpu).to(DType::F32).contiguous_copy_if_needed();
+    }
+    std::span<float> row(std::size_t index) const {
+        const auto width = static_cast<std::size_t>(values_.size(1));
+        return {values_.data<float>() + index * width, width};
+    }
+
+   private:
+    Tensor values_;
+};
+
+class Generation {
+   public:
+    Generation(models::Decoding& decoding, const Tensor& scores, std::vector<History> histories,
+               const GenerateOptions& options, const OnToken& on_token)
+        : decoding_(decoding),
+          options_(options),
+          on_token_(on_token),
+          device_(scores.device()),
+          histories_(std::move(histories)),
+          rules_(options.rules, options.stop_ids, scores.size(1), options.max_new_tokens),
+          sampler_(options.sampler, scores.size(1)) {
+        if (options.log_probabilities) log_probabilities_.emplace(*options.log_probabilities, scores.size(1));
+        constexpr std::int64_t most_reserved = 1 << 16;  // a limit may be far beyond any text
+        const auto room = static_cast<std::size_t>(std::min(options.max_new_tokens, most_reserved));
+        out_.tokens.resize(histories_.size());
+        out_.endings.resize(histories_.size(), Ending::length);
+        for (std::size_t row = 0; row < histories_.size(); ++row) {
+            histories_[row].ids.reserve(histories_[row].ids.size() + room);
+            out_.tokens[row].reserve(room);
+            rows_.push_back({row, true});
+        }
+        ids_ = Tensor::empty({scores.size(0), 1}, DType::I64);
+    }
+
+    Generated run(Tensor scores) {
+        const auto start = Clock::now();
+        for (std::int64_t step = 0; step < options_.max_new_tokens; ++step) {
+            choose(scores, static_cast<std::uint64_t>(step));
+            if (std::none_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.is_open; })) break;
+            if (step + 1 == options_.max_new_tokens) break;
+            let_rows_leave();
+            out_.fed += std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.is_open; });
+            scores = decoding_.step(ids_.to(device_));
+            ++out_.steps;
+        }
+        out_.step_seconds = seconds_since(start);
+        out_.cache_bytes = decoding_.cache_bytes();
+        return std::move(out_);
+    }
+
+   private:
+    struct Row {
+        std::size_t row;  // of the prompt
+        bool is_open;
+    };
+
+    bool only_argmax() const { return options_.sampler.is_greedy() && rules_.changes_nothing() && !log_probabilities_; }
+
+    void choose(const Tensor& scores, std::uint64_t step) {
+        // A device finds the most probable tokens itself: they are all that must come over.
+        if (device_.kind != DeviceKind::CPU && only_argmax())
+            ids_.copy_from(ops::argmax(scores, -1, true).to(cpu));
+        else
+            choose_on_host(scores, step);
+        const std::int64_t* ids = ids_.data<std::int64_t>();
+        for (std::size_t i = 0; i < rows_.size(); ++i)
+            if (rows_[i].is_open) rows_[i].is_open = take(rows_[i].row, ids[i], i);
+    }
+
+    void choose_on_host(const Tensor& scores, std::uint64_t step) {
+        host_.take(scores);
+        std::int64_t* ids = ids_.data<std::int64_t>();
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            if (!rows_[i].is_open) continue;
+            const std::size_t row = rows_[i].row;
+            std::span<const float> used = host_.row(i);
+            if (!rules_.changes_nothing()) {
+                changed_.assign(used.begin(), used.end());
+                rules_.apply(changed_, histories_[row]);
+                used = changed_;
+            }
+            ids[i] = sampler_.choose(used, row, step);
+        }
+    }
+
+    // Whether the row goes on after this token.
+    bool take(std::size_t row, std::int64_t id, std::size_t slot) {
+        out_.tokens[row].push_back(id);
+        histories_[row].ids.push_back(id);
+        NewToken token{.row = row, .id = id};
+        if (log_probabilities_) {
+            log_probabilities_->read(host_.row(slot));
+            token.log_probability = log_probabilities_->of(id);
+            token.most = log_probabilities_->top();
+        }
+        const bool asked = on_token_ && !on_token_(token);
+        const bool is_stop = std::count(options_.stop_ids.begin(), options_.stop_ids.end(), id) > 0;
+        if (asked || is_stop) out_.endings[row] = is_stop ? Ending::stop_id : Ending::asked;
+        return !asked && !is_stop;
+    }
+
+    // Rows that have ended are carried along until half of them have, because leaving moves the caches of the others.
+    void let_rows_leave() {
+        const auto open =
+            static_cast<std::size_t>(std::count_if(rows_.begin(), rows_.end(), [](const Row& r) { return r.is_open; }));
+        if (open * 2 > rows_.size()) return;
+        std::vector<std::int64_t> kept, ids;
+        for (std::size_t i = 0; i < rows_.size(); ++i)
+            if (rows_[i].is_open) {
+                kept.push_back(static_cast<std::int64_t>(i));
+                ids.push_back(ids_.data<std::int64_t>()[i]);
+            }
+        std::erase_if(rows_, [](const Row& row) { return !row.is_open; });
+        decoding_.reorder(kept);
+        ids_ = Tensor::from(ids, {static_cast<std::int64_t>(ids.size()), 1});
+    }
+
+    models::Decoding& decoding_;
+    const GenerateOptions& options_;
+    const OnToken& on_token_;
+    Device device_;
+    std::vector<History> histories_;  // by row of the prompt
+    std::vector<Row> rows_;           // of the decoding's batch
+    RuleBook rules_;
+    Sampler sampler_;
+    std::optional<LogProbabilities> log_probabilities_;
+    HostScores host_;
+    std::vector<float> changed_;  // scores under the rules
+    Tensor ids_;                  // (rows, 1) the newest token of each, on the host
+    Generated out_;
+};
 
 }  // namespace
 
-Generated generate_greedy(const models::Model& model, const models::Batch& prompt, const GenerateOptions& options,
-                          const OnToken& on_token) {
+Generated generate(models::Decoding& decoding, Tensor scores, std::vector<History> histories,
+                   const GenerateOptions& options, const OnToken& on_token) {
     const NoGrad no_grad;
-    Generated out;
-    if (options.max_new_tokens <= 0) return out;
-    const auto start = std::chrono::steady_clock::now();
-    const std::unique_ptr<models::Decoding> decoding = model.decode(prompt_length(prompt) + options.max_new_tokens);
-    Tensor scores = decoding->read(prompt);  // (B, V)
-    const std::int64_t rows = scores.size(0);
-    out.tokens.resize(static_cast<std::size_t>(rows));
-    std::vector<bool> ended(out.tokens.size(), false);
-    auto step_start = start;
-    for (std::int64_t step = 0;; ++step) {
-        const Tensor next = ops::argmax(scores);
-        const std::vector<std::int64_t> chosen = next.to_vector<std::int64_t>();
-        if (step == 0) {
-            out.read_seconds = seconds_since(start);
-            step_start = std::chrono::steady_clock::now();
-        }
-        // The token just chosen is the last one where no position is left to feed it back at.
-        const bool is_full = model.longest_text() > 0 && prompt_length(prompt) + step >= model.longest_text();
-        bool goes_on = step + 1 < options.max_new_tokens && !is_full;
-        for (std::size_t row = 0; row < ended.size(); ++row) {
-            if (ended[row]) continue;
-            out.tokens[row].push_back(chosen[row]);
-            if (on_token && !on_token(row, chosen[row])) goes_on = false;
-            ended[row] =
-                std::find(options.stop_ids.begin(), options.stop_ids.end(), chosen[row]) != options.stop_ids.end();
-        }
-        if (!goes_on || std::all_of(ended.begin(), ended.end(), [](bool over) { return over; })) break;
-        scores = decoding->step(ops::reshape(next, {rows, 1}));
-        ++out.steps;
-    }
-    out.step_seconds = seconds_since(step_start);
-    out.cache_bytes = decoding->cache_bytes();
+    check(scores.rank() == 2 && scores.size(0) == static_cast<std::int64_t>(histories.size()), "generate: scores of ",
+          scores.shape(), " for ", histories.size(), " prompts");
+    return Generation(decoding, scores, std::move(histories), options, on_token).run(scores);
+}
+
+Generated generate(const models::Model& model, const models::Batch& prompt, const GenerateOptions& given,
+                   const OnToken& on_token) {
+    const NoGrad no_grad;
+    if (given.max_new_tokens <= 0) return {};
+    given.sampler.check_values();
+    GenerateOptions options = given;
+    options.max_new_tokens = fitting_new_tokens(model, prompt, given.max_new_tokens);
+    const auto start = Clock::now();
+    const std::unique_ptr<models::Decoding> decoding =
+        model.decode(prompt_length(model, prompt) + options.max_new_tokens);
+    decoding->prompt_chunk = options.prompt_chunk;
+    const Tensor scores = decoding->read(prompt);
+    if (scores.device().kind != DeviceKind::CPU) driver(scores.device().kind).synchronize(scores.device().index);
+    const double read_seconds = seconds_since(start);
+    Generated out = generate(*decoding, scores, histories_of(model, prompt), options, on_token);
+    out.read_seconds = read_seconds;
     return out;
 }
 
-models::Batch batch_of(const std::vector<std::vector<std::int64_t>>& prompts, std::int64_t padding_id) {
+models::Batch batch_of(const std::vector<std::vector<std::int64_t>>& prompts, std::int64_t padding_id, Side side) {
     std::size_t longest = 0;
     for (const auto& prompt : prompts) {
         check(!prompt.empty(), "a prompt must have at least one token");
@@ -69,13 +189,47 @@ models::Batch batch_of(const std::vector<std::vector<std::int64_t>>& prompts, st
     }
     std::vector<std::int64_t> ids, mask;
     for (const auto& prompt : prompts) {
-        ids.insert(ids.end(), longest - prompt.size(), padding_id);
-        mask.insert(mask.end(), longest - prompt.size(), 0);
+        const std::size_t before = side == Side::left ? longest - prompt.size() : 0;
+        const std::size_t after = longest - prompt.size() - before;
+        ids.insert(ids.end(), before, padding_id);
+        mask.insert(mask.end(), before, 0);
         ids.insert(ids.end(), prompt.begin(), prompt.end());
         mask.insert(mask.end(), prompt.size(), 1);
+        ids.insert(ids.end(), after, padding_id);
+        mask.insert(mask.end(), after, 0);
     }
     const Shape shape{static_cast<std::int64_t>(prompts.size()), static_cast<std::int64_t>(longest)};
     return {.input_ids = Tensor::from(ids, shape), .attention_mask = Tensor::from(mask, shape)};
+}
+
+std::int64_t prompt_length(const models::Model& model, const models::Batch& prompt) {
+    const Tensor& ids = model.has_encoder() ? prompt.decoder_input_ids : prompt.input_ids;
+    check(!ids.defined() || ids.rank() == 2, "input_ids: expected (B, T), found ", ids.shape());
+    return ids.defined() ? ids.size(1) : 1;
+}
+
+std::int64_t fitting_new_tokens(const models::Model& model, const models::Batch& prompt, std::int64_t wanted) {
+    if (model.longest_text() == 0) return wanted;
+    // The last token is chosen where no position is left to feed it back at.
+    const std::int64_t room = model.longest_text() - prompt_length(model, prompt) + 1;
+    return std::clamp<std::int64_t>(room, 1, wanted);
+}
+
+std::vector<History> histories_of(const models::Model& model, const models::Batch& prompt) {
+    const Tensor& tensor = model.has_encoder() ? prompt.decoder_input_ids : prompt.input_ids;
+    const Tensor& mask = model.has_encoder() ? prompt.decoder_attention_mask : prompt.attention_mask;
+    if (!tensor.defined()) {  // the model begins with a token of its own, which no rule may change
+        constexpr std::int64_t some_token = -1;
+        return std::vector<History>(static_cast<std::size_t>(prompt.input_ids.size(0)), {{some_token}, 1});
+    }
+    const std::vector<std::int64_t> ids = tensor.to_vector<std::int64_t>();
+    const std::vector<std::int64_t> is_token =
+        mask.defined() ? mask.to_vector<std::int64_t>() : std::vector<std::int64_t>(ids.size(), 1);
+    std::vector<History> histories(static_cast<std::size_t>(tensor.size(0)));
+    for (std::size_t i = 0; i < ids.size() && i < is_token.size(); ++i)
+        if (is_token[i] != 0) histories[i / static_cast<std::size_t>(tensor.size(1))].ids.push_back(ids[i]);
+    for (History& history : histories) history.prompt = history.ids.size();
+    return histories;
 }
 
 }  // namespace tessera::inference

@@ -1,9 +1,13 @@
-// Text token by token: the prompt is read once, then each chosen token is fed back.
+// Text token by token: the prompt is read once, in chunks, then each chosen token is fed back.
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
+#include "inference/sampler.h"
+#include "inference/score_rules.h"
 #include "models/model.h"
 
 namespace tessera::inference {
@@ -11,23 +15,48 @@ namespace tessera::inference {
 struct GenerateOptions {
     std::int64_t max_new_tokens = 64;
     std::vector<std::int64_t> stop_ids = {};  // a row ends with the first of these
+    SamplerSettings sampler = {};             // the most probable token unless asked otherwise
+    ScoreRules rules = {};
+    // Whether log-probabilities are wanted: of the chosen token and of so many of the most probable ones.
+    std::optional<std::int64_t> log_probabilities = {};
+    std::int64_t prompt_chunk = 512;  // tokens of the prompt read at once; 0: all
 };
+
+enum class Ending { length, stop_id, asked };  // asked: on_token said so
+
+struct NewToken {
+    std::size_t row = 0;
+    std::int64_t id = 0;
+    double log_probability = 0;                   // where asked for
+    std::span<const TokenProbability> most = {};  // likewise, by falling probability; valid during the call
+};
+// Told each row's newest token; false ends the row.
+using OnToken = std::function<bool(const NewToken& token)>;
 
 struct Generated {
     std::vector<std::vector<std::int64_t>> tokens;  // per row, the new ones; a stop id is the last of its row
+    std::vector<Ending> endings;                    // per row
     double read_seconds = 0, step_seconds = 0;      // the prompt, and everything after it
-    std::int64_t steps = 0;                         // tokens per row that were fed back
+    std::int64_t steps = 0;                         // how often tokens were fed back
+    std::int64_t fed = 0;                           // how many tokens those were, all rows together
     std::int64_t cache_bytes = 0;
 };
 
-// Told each row's newest token; false ends the generation.
-using OnToken = std::function<bool(std::size_t row, std::int64_t token)>;
+// Prompts of different lengths are padded on the left in the batch. Each row ends by itself.
+Generated generate(const models::Model& model, const models::Batch& prompt, const GenerateOptions& options,
+                   const OnToken& on_token = {});
+// The same from the scores after a prompt, (B, V); `histories` are the prompt's tokens, one per row.
+Generated generate(models::Decoding& decoding, Tensor scores, std::vector<History> histories,
+                   const GenerateOptions& options, const OnToken& on_token = {});
 
-// The most probable token each time. Prompts of different lengths are padded on the left in the batch.
-Generated generate_greedy(const models::Model& model, const models::Batch& prompt, const GenerateOptions& options,
-                          const OnToken& on_token = {});
+// Prompts as one batch, padded on the left; for an encoder, on the right.
+enum class Side { left, right };
+models::Batch batch_of(const std::vector<std::vector<std::int64_t>>& prompts, std::int64_t padding_id = 0,
+                       Side side = Side::left);
 
-// Prompts as one batch, padded on the left.
-models::Batch batch_of(const std::vector<std::vector<std::int64_t>>& prompts, std::int64_t padding_id = 0);
+std::int64_t prompt_length(const models::Model& model, const models::Batch& prompt);
+// `wanted`, or fewer where the model's positions end before.
+std::int64_t fitting_new_tokens(const models::Model& model, const models::Batch& prompt, std::int64_t wanted);
+std::vector<History> histories_of(const models::Model& model, const models::Batch& prompt);
 
 }  // namespace tessera::inference

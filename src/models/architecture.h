@@ -12,10 +12,13 @@
 
 namespace tessera::models {
 
+struct Vision;  // models/vision.h
+
 struct Architecture {
     const char* model_type;  // of config.json
     const char* paper;
     std::unique_ptr<Model> (*build)(const Config& config);  // a model without memory
+    const Vision* vision = nullptr;                         // where it looks at pictures
 };
 
 class RegisterArchitecture {

@@ -8,6 +8,7 @@
 #include "models/settings.h"
 #include "models/stream.h"
 #include "nn/attention/additive.h"
+#include "nn/attention/cache.h"
 #include "nn/embedding.h"
 #include "nn/recurrent.h"
 #include "ops/concat.h"
@@ -59,6 +60,7 @@ class Bahdanau : public Model {
     }
 
     std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
+    bool has_encoder() const override { return true; }
 
     void visit(const nn::Visitor& visitor) override {
         visitor("source_tokens", source_tokens_);
@@ -133,6 +135,12 @@ class BahdanauDecoding : public Decoding {
     Tensor step(const Tensor& ids) override {
         const NoGrad no_grad;
         return ops::select(model_.write(ids, translation_, {}), 1, ids.size(1) - 1);
+    }
+
+    void reorder(std::span<const std::int64_t> rows) override {
+        for (Tensor* tensor : {&translation_.states, &translation_.projected_keys, &translation_.lengths})
+            if (tensor->defined()) *tensor = nn::gather_rows(*tensor, rows);
+        nn::reorder(translation_.state, rows);
     }
 
     std::int64_t cache_bytes() const override {

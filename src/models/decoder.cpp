@@ -13,8 +13,10 @@ namespace {
 
 // A table of learned positions ends somewhere.
 void check_positions(const Tensor& positions, std::int64_t available) {
-    for (const std::int64_t position : positions.to_vector<std::int64_t>())
-        check(position < available, "input_ids: ", position + 1, " tokens, but the model has positions for ",
+    const Tensor host = positions.to(cpu).contiguous_copy_if_needed();
+    const std::int64_t* values = host.data<std::int64_t>();
+    for (std::int64_t i = 0; i < host.elements(); ++i)
+        check(values[i] < available, "input_ids: ", values[i] + 1, " tokens, but the model has positions for ",
               available);
 }
 
@@ -28,7 +30,15 @@ DecoderDecoding::DecoderDecoding(const Decoder& decoder, std::int64_t capacity, 
 Tensor DecoderDecoding::read(const Batch& prompt) {
     const NoGrad no_grad;
     set_padding(padding_of(prompt.attention_mask));
-    return step(prompt.input_ids);
+    check(prompt.input_ids.rank() == 2, "input_ids: expected (B, T), found ", prompt.input_ids.shape());
+    const std::int64_t count = prompt.input_ids.size(1);
+    check(decoder_.longest_text() == 0 || count <= decoder_.longest_text() || starts_.defined(), "input_ids: ", count,
+          " tokens, but the model has positions for ", decoder_.longest_text());
+    std::int64_t seen = 0;
+    if (prompt_chunk > 0 && decoder_.reads_in_chunks(count))
+        for (; seen + prompt_chunk < count; seen += prompt_chunk)
+            hidden_after(ops::contiguous(ops::slice(prompt.input_ids, 1, seen, seen + prompt_chunk)));
+    return step(seen > 0 ? ops::contiguous(ops::slice(prompt.input_ids, 1, seen, count)) : prompt.input_ids);
 }
 
 Tensor DecoderDecoding::with_forgotten(const Tensor& ids) {
@@ -40,30 +50,56 @@ Tensor DecoderDecoding::with_forgotten(const Tensor& ids) {
     return history_;
 }
 
-Tensor DecoderDecoding::step(const Tensor& newest) {
-    const NoGrad no_grad;
+Tensor DecoderDecoding::hidden_after(const Tensor& newest) {
     const Tensor ids = with_forgotten(newest);
-    const nn::Context context{.positions = next_positions(ids), .mask = ops::AttentionMask::causal()};
-    return advance(decoder_.embed(ids, context, context.positions), context);
+    nn::Context context{.positions = next_positions(ids), .mask = ops::AttentionMask::causal()};
+    context.mask.starts = starts_;
+    return decoder_.run(decoder_.embed(ids, context, context.positions), context, &cache_);
+}
+
+Tensor DecoderDecoding::step(const Tensor& ids) {
+    const NoGrad no_grad;
+    return decoder_.scores(last_position(hidden_after(ids)));
+}
+
+void DecoderDecoding::reorder(std::span<const std::int64_t> rows) {
+    for (const auto& layer : cache_) layer->reorder(rows);
+    if (starts_.defined()) {
+        starts_ = nn::gather_rows(starts_, rows);
+        host_starts_ = starts_.to_vector<std::int64_t>();
+    }
+    if (history_.defined()) history_ = nn::gather_rows(history_, rows);
+}
+
+bool DecoderDecoding::keep(std::int64_t tokens) {
+    const std::int64_t seen = cache_.front()->length();
+    if (decoder_.restart_length() > 0 && seen > decoder_.restart_length()) return false;
+    // Layers of different windows: either all of them can forget, or none may.
+    for (const auto& layer : cache_)
+        if (!layer->can_keep(tokens)) return false;
+    for (const auto& layer : cache_) layer->keep(tokens);
+    if (history_.defined() && tokens < history_.size(1)) history_ = ops::slice(history_, 1, 0, tokens);
+    return true;
 }
 
 void DecoderDecoding::set_padding(const Padding& padding) {
     check(!padding.lengths.defined(), "prompts of different lengths are padded on the left, not on the right");
     starts_ = padding.starts;
+    host_starts_ = starts_.defined() ? starts_.to_vector<std::int64_t>() : std::vector<std::int64_t>();
 }
 
 // (T), or (B, T) where rows begin at different places; padding stands at the first position.
 Tensor DecoderDecoding::next_positions(const Tensor& ids) const {
     check(ids.rank() == 2, "input_ids: expected (B, T), found ", ids.shape());
     const std::int64_t count = ids.size(1), begin = cache_.front()->length() + first_position_;
-    std::vector<std::int64_t> positions;
-    const std::vector<std::int64_t> starts =
-        starts_.defined() ? starts_.to_vector<std::int64_t>() : std::vector<std::int64_t>{0};
-    for (const std::int64_t start : starts)
-        for (std::int64_t at = begin; at < begin + count; ++at)
-            positions.push_back(std::max(first_position_, at - start));
-    const Tensor all = Tensor::from(positions, {static_cast<std::int64_t>(starts.size()), count}).to(ids.device());
-    return starts_.defined() ? all : ops::reshape(all, {count});
+    const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(1, host_starts_.size()));
+    const Tensor all = Tensor::empty({rows, count}, DType::I64);
+    std::int64_t* positions = all.data<std::int64_t>();
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const std::int64_t start = host_starts_.empty() ? 0 : host_starts_[static_cast<std::size_t>(row)];
+        for (std::int64_t at = begin; at < begin + count; ++at) *positions++ = std::max(first_position_, at - start);
+    }
+    return (host_starts_.empty() ? ops::reshape(all, {count}) : all).to(ids.device());
 }
 
 Tensor DecoderDecoding::advance(const Tensor& embedded, nn::Context context) {
@@ -73,6 +109,12 @@ Tensor DecoderDecoding::advance(const Tensor& embedded, nn::Context context) {
 
 std::unique_ptr<Decoding> Model::decode(std::int64_t) const {
     fail(config.source(), ": model_type '", config.text("model_type", "?"), "' does not generate text");
+}
+
+bool Decoder::reads_in_chunks(std::int64_t tokens) const {
+    if (restart_length_ > 0 && tokens > restart_length_) return false;
+    const Config rope = config.section_or_empty(config.has("rope_parameters") ? "rope_parameters" : "rope_scaling");
+    return !rope.has("rope_type") || rope.text("rope_type") != "dynamic";
 }
 
 Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)

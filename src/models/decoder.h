@@ -48,6 +48,8 @@ class Decoder : public Model {
     std::int64_t vocabulary() const { return tokens_.weight.size(0); }
     std::int64_t width() const { return tokens_.weight.size(1); }
     std::int64_t restart_length() const { return restart_length_; }
+    // Where keys are turned by the length of the text, a prompt must be read at once.
+    bool reads_in_chunks(std::int64_t tokens) const;
 
    private:
     nn::Embedding tokens_;
@@ -67,6 +69,8 @@ class DecoderDecoding : public Decoding {
 
     Tensor read(const Batch& prompt) override;
     Tensor step(const Tensor& ids) override;
+    void reorder(std::span<const std::int64_t> rows) override;
+    bool keep(std::int64_t tokens) override;
     std::int64_t cache_bytes() const override { return nn::cache_bytes(cache_); }
 
    protected:
@@ -75,14 +79,16 @@ class DecoderDecoding : public Decoding {
     Tensor advance(const Tensor& embedded, nn::Context context);
 
    private:
+    Tensor hidden_after(const Tensor& ids);  // (B, T, width)
     Tensor next_positions(const Tensor& ids) const;
     // The ids to read now: these, or all since the beginning where the cache has just become useless.
     Tensor with_forgotten(const Tensor& ids);
 
     const Decoder& decoder_;
     nn::StackCache cache_;
-    Tensor history_;  // all ids so far, where they may have to be read again
-    Tensor starts_;   // (B) where each row's tokens begin; undefined where all begin at 0
+    Tensor history_;                         // all ids so far, where they may have to be read again
+    Tensor starts_;                          // (B) where each row's tokens begin; undefined where all begin at 0
+    std::vector<std::int64_t> host_starts_;  // the same on the host, where positions are counted
     std::int64_t first_position_;
 };
 

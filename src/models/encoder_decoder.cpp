@@ -24,6 +24,7 @@ class EncoderDecoderDecoding : public Decoding {
         check(!padding_.lengths.defined(),
               "decoder_attention_mask: prompts of different lengths are padded on the left, not on the right");
         for (const auto& layer : cache_) layer->clear();
+        texts_.clear();
         memory_ = model_.encode(prompt);
         return advance(prompt.decoder_input_ids.defined() ? prompt.decoder_input_ids : start_of(prompt.input_ids));
     }
@@ -32,6 +33,23 @@ class EncoderDecoderDecoding : public Decoding {
         check(memory_.states.defined(), "decoding: a step before the prompt was read");
         const NoGrad no_grad;
         return advance(ids);
+    }
+
+    // Beams of one text change places all the time, but they look at the same memory, which then stays where it is.
+    void reorder(std::span<const std::int64_t> rows) override {
+        check(memory_.states.defined(), "decoding: rows were reordered before the prompt was read");
+        if (texts_.empty())
+            for (std::int64_t row = 0; row < memory_.states.size(0); ++row) texts_.push_back(row);
+        std::vector<std::int64_t> texts;
+        for (const std::int64_t row : rows) texts.push_back(texts_.at(static_cast<std::size_t>(row)));
+        const bool same_texts = texts == texts_;
+        texts_ = std::move(texts);
+        for (const auto& layer : cache_) same_texts ? layer->self->reorder(rows) : layer->reorder(rows);
+        if (padding_.starts.defined()) padding_.starts = nn::gather_rows(padding_.starts, rows);
+        if (same_texts) return;
+        memory_.states = nn::gather_rows(memory_.states, rows);
+        for (Tensor* fact : {&memory_.mask.starts, &memory_.mask.lengths})
+            if (fact->defined()) *fact = nn::gather_rows(*fact, rows);
     }
 
     std::int64_t cache_bytes() const override {
@@ -54,6 +72,7 @@ class EncoderDecoderDecoding : public Decoding {
     const EncoderDecoder& model_;
     nn::CrossStackCache cache_;
     nn::Memory memory_;
+    std::vector<std::int64_t> texts_;  // which of the encoder's texts each row writes about; empty: row i, text i
     Padding padding_;
 };
 
@@ -84,6 +103,11 @@ Tensor Entrance::forward(Tensor x, std::int64_t seen, const char* input) const {
 
 Tensor Entrance::bias(std::int64_t queries, std::int64_t keys) const {
     return parts_.relative_bias ? as_stream(parts_.relative_bias->forward(queries, keys)) : Tensor();
+}
+
+std::int64_t Entrance::longest_text() const {
+    if (positions_.weight.defined()) return parts_.learned_positions;
+    return parts_.fixed_positions.defined() ? parts_.fixed_positions.size(0) : 0;
 }
 
 void Entrance::visit(const nn::Visitor& visitor) {

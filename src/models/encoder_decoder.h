@@ -44,6 +44,7 @@ class Entrance : public nn::Module {
     // Embedded tokens (B, T, width), of which `seen` came before; `input` names them in errors.
     Tensor forward(Tensor x, std::int64_t seen, const char* input) const;
     Tensor bias(std::int64_t queries, std::int64_t keys) const;  // undefined without relative positions
+    std::int64_t longest_text() const;                           // 0: positions never end
     void visit(const nn::Visitor& visitor) override;
 
    private:
@@ -60,6 +61,8 @@ class EncoderDecoder : public Model {
     Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
     // `capacity` counts the decoder's tokens. Reading a prompt without decoder_input_ids begins with the start token.
     std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
+    std::int64_t longest_text() const override { return decoder_entrance_.longest_text(); }
+    bool has_encoder() const override { return true; }
     void visit(const nn::Visitor& visitor) override;
 
     // The steps of forward.

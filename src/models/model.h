@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "formats/config.h"
@@ -40,7 +41,16 @@ class Decoding {
     virtual Tensor read(const Batch& prompt) = 0;
     // Reads more tokens, (B, T), and returns the scores after the last of them, (B, V).
     virtual Tensor step(const Tensor& ids) = 0;
+    // Row i goes on as row rows[i] would have: rows leave where their text has ended, and stand there several times or
+    // change places as beams do.
+    virtual void reorder(std::span<const std::int64_t> rows) = 0;
+    // Forgets all but the first `tokens` of the text read so far. False, and nothing has changed, where that is not
+    // possible and the text must be read again.
+    virtual bool keep(std::int64_t) { return false; }
     virtual std::int64_t cache_bytes() const = 0;
+
+    // How much of a long prompt is read at once: what passes through the layers takes memory.
+    std::int64_t prompt_chunk = 512;
 };
 
 class Model : public nn::Module {
@@ -54,6 +64,8 @@ class Model : public nn::Module {
     virtual std::unique_ptr<Decoding> decode(std::int64_t capacity) const;
     // How many tokens a text may have, where learned positions end somewhere; 0: as many as wanted.
     virtual std::int64_t longest_text() const { return 0; }
+    // Whether input_ids are read by an encoder, and the text that is written begins with decoder_input_ids.
+    virtual bool has_encoder() const { return false; }
 
     Config config;
     WeightTable weights;  // the checkpoint's names of our parameters

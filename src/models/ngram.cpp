@@ -79,6 +79,12 @@ class NgramDecoding : public Decoding {
         return scores();
     }
 
+    void reorder(std::span<const std::int64_t> rows) override {
+        std::vector<std::vector<std::int64_t>> after;
+        for (const std::int64_t row : rows) after.push_back(last_.at(static_cast<std::size_t>(row)));
+        last_ = std::move(after);
+    }
+
     std::int64_t cache_bytes() const override {
         return static_cast<std::int64_t>(last_.size() * sizeof(std::int64_t)) * (model_.order() - 1);
     }

@@ -9,7 +9,10 @@
 
 #include "models/architecture.h"
 #include "models/gemma.h"
+#include "models/paligemma_prompt.h"
+#include "models/picture_processors.h"
 #include "models/siglip.h"
+#include "models/vision.h"
 #include "ops/binary.h"
 #include "ops/concat.h"
 #include "ops/gather.h"
@@ -39,8 +42,7 @@ class PaliGemma : public Model {
         : vision_(settings.section("vision_config")),
           projector_(vision_.width(), language->width()),
           language_(std::move(language)),
-          image_token_(
-              settings.integer(settings.has("image_token_id") ? "image_token_id" : "image_token_index", 256000)) {
+          image_token_(paligemma_image_token(settings)) {
         config = settings;
         add_part(weights, siglip_vision_weights(), "vision.", "vision_tower.");
         weights.names.push_back({"projector", "multi_modal_projector.linear"});
@@ -143,6 +145,8 @@ class PaliGemmaDecoding : public DecoderDecoding {
         return advance(inputs.embedded, inputs.context);
     }
 
+    bool keep(std::int64_t) override { return false; }  // every token of a prompt has seen all of it
+
    private:
     const PaliGemma& model_;
 };
@@ -182,8 +186,14 @@ static std::unique_ptr<Model> paligemma(const Config& config) {
     return std::make_unique<PaliGemma>(config, std::move(language));
 }
 
+static formats::PictureSettings pictures(const Config& config) {
+    return with_size(siglip_pictures(), read_pictures(config.section("vision_config")).size);
+}
+
+static constexpr Vision vision{.pictures = pictures, .prompt = paligemma_prompt};
+
 static const RegisterArchitecture register_paligemma({"paligemma",
                                                       "Beyer et al., PaliGemma: A versatile 3B VLM for transfer, 2024",
-                                                      paligemma});
+                                                      paligemma, &vision});
 
 }  // namespace tessera::models

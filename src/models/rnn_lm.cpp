@@ -73,6 +73,8 @@ class RecurrentDecoding : public Decoding {
     Tensor read(const Batch& prompt) override { return advance(align(prompt.input_ids, prompt.attention_mask)); }
     Tensor step(const Tensor& ids) override { return advance({.ids = ids}); }
 
+    void reorder(std::span<const std::int64_t> rows) override { nn::reorder(state_, rows); }
+
     std::int64_t cache_bytes() const override {
         std::int64_t bytes = 0;
         for (const auto* tensors : {&state_.states, &state_.cells})

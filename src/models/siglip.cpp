@@ -6,7 +6,10 @@
 #include <cmath>
 
 #include "models/padding.h"
+#include "models/picture_processors.h"
+#include "models/siglip_texts.h"
 #include "models/stream.h"
+#include "models/vision.h"
 #include "ops/binary.h"
 #include "ops/losses.h"
 #include "ops/matmul.h"
@@ -155,8 +158,14 @@ class Siglip : public Model {
 
 static std::unique_ptr<Model> siglip(const Config& config) { return std::make_unique<Siglip>(config); }
 
+static formats::PictureSettings pictures(const Config& config) {
+    return with_size(siglip_pictures(), read_pictures(config.section_or_empty("vision_config")).size);
+}
+
+static constexpr Vision vision{.pictures = pictures, .texts = siglip_texts};
+
 static const RegisterArchitecture register_siglip({"siglip",
                                                    "Zhai et al., Sigmoid Loss for Language Image Pre-Training, 2023",
-                                                   siglip});
+                                                   siglip, &vision});
 
 }  // namespace tessera::models

@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "models/architecture.h"
+#include "models/picture_processors.h"
 #include "models/pictures.h"
 #include "models/pre_norm_encoder.h"
 #include "models/stream.h"
+#include "models/vision.h"
 #include "nn/linear.h"
 #include "nn/patch_embedding.h"
 #include "ops/binary.h"
@@ -111,8 +113,23 @@ static std::unique_ptr<Model> vit(const Config& config) {
     return std::make_unique<Vit>(config, read_pictures(config), encoder, read_classes(config));
 }
 
+static formats::PictureSettings pictures(const Config& config) {
+    return with_size(vit_pictures(), read_pictures(config).size);
+}
+
+static std::vector<std::string> class_names(const Config& config) {
+    const Config names = config.section_or_empty("id2label");
+    const std::int64_t count = read_classes(config);
+    std::vector<std::string> list;
+    for (std::int64_t i = 0; i < count; ++i)
+        list.push_back(names.text(std::to_string(i), text_of("LABEL_", i)));
+    return list;
+}
+
+static constexpr Vision vision{.pictures = pictures, .classes = class_names};
+
 static const RegisterArchitecture register_vit(
-    {"vit", "Dosovitskiy et al., An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale, 2020",
-     vit});
+    {"vit", "Dosovitskiy et al., An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale, 2020", vit,
+     &vision});
 
 }  // namespace tessera::models

@@ -1,5 +1,7 @@
 #include "nn/recurrent.h"
 
+#include "nn/attention/cache.h"
+
 namespace tessera::nn {
 namespace {
 
@@ -16,6 +18,12 @@ ops::RecurrentResult run(RecurrentKind kind, const Tensor& x, const ops::Recurre
 }
 
 }  // namespace
+
+void reorder(RecurrentState& state, std::span<const std::int64_t> rows) {
+    for (auto* tensors : {&state.states, &state.cells})
+        for (Tensor& tensor : *tensors)
+            if (tensor.defined()) tensor = gather_rows(tensor, rows);
+}
 
 Recurrent::Recurrent(const RecurrentSettings& settings) : settings_(settings) {
     const std::int64_t rows = gates(settings.kind) * settings.hidden;

@@ -1,6 +1,8 @@
 // Recurrent layers one above the other: RNN, GRU or LSTM. Names are torch's (weight_ih_l0, …), whose layout it shares.
 #pragma once
 
+#include <span>
+
 #include "nn/context.h"
 #include "nn/module.h"
 #include "ops/recurrent.h"
@@ -21,6 +23,7 @@ struct RecurrentSettings {
 struct RecurrentState {
     std::vector<Tensor> states, cells;
 };
+void reorder(RecurrentState& state, std::span<const std::int64_t> rows);  // row i becomes what row rows[i] was
 
 class Recurrent : public Module {
    public:

@@ -30,6 +30,7 @@ void check_model(const Case& run);
 void check_training_curve(const Case& run);
 void check_optimizers(const Case& run);
 void check_recurrent(const Case& run);
+void check_pictures(const Case& run);
 void check_plain_decoder(const Case& run);  // weights as "param.NAME", settings in the metadata
 
 }  // namespace tessera::parity

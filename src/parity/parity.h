@@ -29,11 +29,9 @@ struct Outcome {
     std::string kind = {};  // "model", "optimizer steps", …
     std::vector<Quantity> quantities = {};
     std::string failure = {};  // why the case could not be run at all
-    bool skipped = false;      // about something that this program does not do yet
     double seconds = 0;
 
     bool passed() const;
-    bool failed() const { return !passed() && !skipped; }
 };
 
 // Runs one case; what goes wrong inside is told in the outcome's failure.

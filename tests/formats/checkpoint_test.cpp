@@ -156,6 +156,14 @@ TEST_F(SavedCheckpoint, AFolderWithoutWeightsHasAConfig) {
     expect_refused({"no weights", "pytorch_model.bin must be converted"});
 }
 
+TEST_F(SavedCheckpoint, AVariantStandsInForTheWeightsWhileItIsAlone) {
+    save(some_tensors(), 1000);
+    fs::rename(folder_ / "model.safetensors", folder_ / "model.fp16.safetensors");
+    EXPECT_EQ(open_checkpoint(folder_.path()).tensors.size(), some_tensors().size());
+    fs::copy_file(folder_ / "model.fp16.safetensors", folder_ / "model.bf16.safetensors");
+    expect_refused({"more than one variant", "model.bf16.safetensors", "model.fp16.safetensors"});
+}
+
 TEST_F(SavedCheckpoint, MissingFilesAreNamed) {
     expect_refused({"config.json"});
     expect_error([&] { open_checkpoint(folder_ / "nowhere"); }, {"nowhere", "no such folder"});

@@ -78,10 +78,9 @@ TEST_P(Decoders, CachedStepsGiveTheWholePass) {
 TEST_P(Decoders, PromptsOfDifferentLengthsGoOnAsTheyWouldAlone) {
     const std::vector<std::vector<std::int64_t>> prompts{row(0, 9), row(1, 4), row(0, 1)};
     const inference::GenerateOptions options{.max_new_tokens = 12};
-    const auto together = inference::generate_greedy(*model, inference::batch_of(prompts), options).tokens;
+    const auto together = inference::generate(*model, inference::batch_of(prompts), options).tokens;
     for (std::size_t i = 0; i < prompts.size(); ++i)
-        EXPECT_EQ(together[i],
-                  inference::generate_greedy(*model, inference::batch_of({prompts[i]}), options).tokens[0]);
+        EXPECT_EQ(together[i], inference::generate(*model, inference::batch_of({prompts[i]}), options).tokens[0]);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Decoders, ::testing::ValuesIn(testing::model_folders("greedy_prompt")),

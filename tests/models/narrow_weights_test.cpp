@@ -3,6 +3,7 @@
 
 #include "models/catalog.h"
 #include "nn/module.h"
+#include "ops/views.h"
 #include "parity/parity.h"
 #include "support/golden_folders.h"
 #include "support/op_case.h"
@@ -44,6 +45,23 @@ TEST_P(NarrowWeights, ScoresStayWithinTwoPercent) {
         EXPECT_LE(relative_error(ours, scores), std::max(0.02, relative_error(reference, scores) + 1e-4))
             << name(dtype);
     }
+}
+
+// Decoding may multiply weights in another order than reading a prompt does.
+TEST_P(NarrowWeights, DecodeToTheScoresOfTheWholeText) {
+    const NoGrad no_grad;
+    const std::unique_ptr<Model> model = load(GetParam());
+    const Batch batch = inputs_of(GetParam());
+    const bool has_more = batch.pixel_values.defined() || batch.decoder_input_ids.defined();
+    if (has_more || !batch.input_ids.defined() || !model->config.has("num_key_value_heads")) return;
+    nn::convert_to(*model, DType::BF16);
+    const Tensor ids = ops::slice(batch.input_ids, 0, 0, 1);
+    const std::int64_t count = ids.size(1);
+    const auto decoding = model->decode(count);
+    decoding->read({.input_ids = ops::slice(ids, 1, 0, count - 1)});
+    const Tensor stepped = decoding->step(ops::slice(ids, 1, count - 1, count));
+    const Tensor whole = ops::select(model->forward({.input_ids = ids}), 1, count - 1);
+    EXPECT_LE(relative_error(stepped, whole), 1e-4);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NarrowWeights, ::testing::ValuesIn(testing::model_folders("logits")),

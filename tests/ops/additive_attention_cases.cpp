@@ -56,7 +56,8 @@ void add_case(Cases& out, const Sizes& sizes, const std::vector<std::int64_t>& l
                      const auto result = ops::additive_attention(in[0], in[1], in[2], in[3], reach);
                      return Tensors{result.output, result.weights};
                  },
-             .reference = [=](const Tensors& in) { return reference(in, lengths); }});
+             .reference = [=](const Tensors& in) { return reference(in, lengths); },
+             .cuda = true});
 }
 
 const RegisterCases cases{[](Cases& out) {

@@ -36,7 +36,8 @@ void add_case(Cases& out, const std::string& name, const Sizes& s, const Attenti
                  [options](const Tensors& in) {
                      return Tensors{ops::attention(in[0], in[1], in[2], on(in[0].device(), options))};
                  },
-             .reference = [plain](const Tensors& in) { return Tensors{plain_attention(in[0], in[1], in[2], plain)}; }});
+             .reference = [plain](const Tensors& in) { return Tensors{plain_attention(in[0], in[1], in[2], plain)}; },
+             .cuda = true});
 }
 
 void add_biased(Cases& out, const std::string& name, const Sizes& s, const Shape& bias, const AttentionOptions& options,
@@ -57,7 +58,8 @@ void add_biased(Cases& out, const std::string& name, const Sizes& s, const Shape
                      PlainAttention biased = plain;
                      biased.bias = in[3];
                      return Tensors{plain_attention(in[0], in[1], in[2], biased)};
-                 }});
+                 },
+             .cuda = true});
 }
 
 void add_shapes(Cases& out) {

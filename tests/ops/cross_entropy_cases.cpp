@@ -63,7 +63,8 @@ void add_logits(Cases& out, const Variant& variant, const Shape& shape) {
              {{.shape = shape, .low = -4, .high = 4},
               {.shape = {}, .differentiable = false, .dtype = DType::I64, .values = targets_for(rows, shape.at(-1))}},
          .op = [options](const Tensors& in) { return Tensors{ops::cross_entropy(in[0], in[1], options)}; },
-         .reference = [full = variant.options](const Tensors& in) { return Tensors{plain(in[0], in[1], full)}; }});
+         .reference = [full = variant.options](const Tensors& in) { return Tensors{plain(in[0], in[1], full)}; },
+         .cuda = true});
 }
 
 void add_linear(Cases& out, const Variant& variant, std::int64_t rows, std::int64_t classes, std::int64_t chunk) {
@@ -79,7 +80,8 @@ void add_linear(Cases& out, const Variant& variant, std::int64_t rows, std::int6
              .reference =
                  [options](const Tensors& in) {
                      return Tensors{plain(ops::matmul(in[0], in[1], {.transpose_b = true}), in[2], options)};
-                 }});
+                 },
+             .cuda = true});
 }
 
 const RegisterCases cases{[](Cases& out) {

@@ -73,7 +73,8 @@ void add_route(Cases& out, const std::string& name, const Shape& shape, const op
                      const ops::Routing routing = ops::route(in[0], options);
                      return Tensors{routing.weights, routing.indices};
                  },
-             .reference = [options](const Tensors& in) { return plain_route(in[0], options); }});
+             .reference = [options](const Tensors& in) { return plain_route(in[0], options); },
+             .cuda = true});
 }
 
 Tensor some_indices(std::int64_t tokens, std::int64_t k, std::int64_t experts) {
@@ -130,7 +131,8 @@ void add_experts(Cases& out, std::int64_t tokens, std::int64_t k, std::int64_t i
                      return Tensors{ops::combine(ops::grouped_linear(ops::dispatch(in[0], plan), in[2], plan, in[3]),
                                                  in[1], plan)};
                  },
-             .reference = [](const Tensors& in) { return Tensors{plain_experts(in[0], in[1], in[4], in[2], in[3])}; }});
+             .reference = [](const Tensors& in) { return Tensors{plain_experts(in[0], in[1], in[4], in[2], in[3])}; },
+             .cuda = true});
 }
 
 const RegisterCases cases{[](Cases& out) {
@@ -150,7 +152,8 @@ const RegisterCases cases{[](Cases& out) {
              .inputs = {{.shape = {n, 6}, .low = -2, .high = 2},
                         {.shape = {}, .differentiable = false, .dtype = DType::I64, .values = some_indices(n, 2, 6)}},
              .op = [](const Tensors& in) { return Tensors{ops::load_balancing_loss(in[0], in[1])}; },
-             .reference = [](const Tensors& in) { return Tensors{plain_balance(in[0], in[1])}; }});
+             .reference = [](const Tensors& in) { return Tensors{plain_balance(in[0], in[1])}; },
+             .cuda = true});
 }};
 
 }  // namespace

@@ -35,11 +35,11 @@ const RegisterCases cases{[](Cases& out) {
     };
     for (const auto& [name, op, activation] : gated_ops) {
         const auto add = [&, op = op, activation = activation](const std::string& label, const Shape& shape) {
-            out.add(
-                {.name = text_of(name, "/", label),
-                 .inputs = {{.shape = shape, .low = -6, .high = 6}, {.shape = shape}},
-                 .op = [op](const Tensors& in) { return Tensors{op(in[0], in[1])}; },
-                 .reference = [activation](const Tensors& in) { return Tensors{gated(in[0], in[1], activation)}; }});
+            out.add({.name = text_of(name, "/", label),
+                     .inputs = {{.shape = shape, .low = -6, .high = 6}, {.shape = shape}},
+                     .op = [op](const Tensors& in) { return Tensors{op(in[0], in[1])}; },
+                     .reference = [activation](const Tensors& in) { return Tensors{gated(in[0], in[1], activation)}; },
+                     .cuda = true});
         };
         for (const std::int64_t n : odd_sizes) add(text_of(n), {3, n});
         add("batched", {2, 3, 5, 17});
@@ -54,7 +54,8 @@ const RegisterCases cases{[](Cases& out) {
                  .reference =
                      [activation = activation](const Tensors& in) {
                          return Tensors{gated(ops::slice(in[0], 1, 0, 33), ops::slice(in[0], 1, 33, 66), activation)};
-                     }});
+                     },
+                 .cuda = true});
     }
 }};
 

@@ -68,11 +68,13 @@ void add_indexed(Cases& out, const std::string& label, const Shape& x, int dim, 
     out.add({.name = "gather/" + label,
              .inputs = {{.shape = x}, indices},
              .op = [=](const Tensors& in) { return Tensors{ops::gather(in[0], dim, in[1])}; },
-             .reference = [=](const Tensors& in) { return Tensors{plain_gather(in[0], dim, in[1])}; }});
+             .reference = [=](const Tensors& in) { return Tensors{plain_gather(in[0], dim, in[1])}; },
+             .cuda = true});
     out.add({.name = "scatter_add/" + label,
              .inputs = {{.shape = x}, indices, {.shape = source}},
              .op = [=](const Tensors& in) { return Tensors{ops::scatter_add(in[0], dim, in[1], in[2])}; },
-             .reference = [=](const Tensors& in) { return Tensors{plain_scatter_add(in[0], dim, in[1], in[2])}; }});
+             .reference = [=](const Tensors& in) { return Tensors{plain_scatter_add(in[0], dim, in[1], in[2])}; },
+             .cuda = true});
 }
 
 void add_embedding(Cases& out, const std::string& label, const Shape& table, const Shape& ids) {
@@ -80,7 +82,8 @@ void add_embedding(Cases& out, const std::string& label, const Shape& table, con
         {.name = "embedding/" + label,
          .inputs = {{.shape = table}, {.shape = ids, .dtype = DType::I64, .values = random_indices(ids, table[0], 8)}},
          .op = [](const Tensors& in) { return Tensors{ops::embedding(in[0], in[1])}; },
-         .reference = [](const Tensors& in) { return Tensors{plain_embedding(in[0], in[1])}; }});
+         .reference = [](const Tensors& in) { return Tensors{plain_embedding(in[0], in[1])}; },
+         .cuda = true});
 }
 
 // Position by position: the part it falls into, and where in it.
@@ -115,7 +118,8 @@ void add_concat(Cases& out, const std::string& label, const std::vector<Shape>& 
     out.add({.name = "concat/" + label,
              .inputs = inputs,
              .op = [dim](const Tensors& in) { return Tensors{ops::concat(in, dim)}; },
-             .reference = [dim](const Tensors& in) { return Tensors{plain_concat(in, dim)}; }});
+             .reference = [dim](const Tensors& in) { return Tensors{plain_concat(in, dim)}; },
+             .cuda = true});
     Shape whole = shapes[0];
     for (std::size_t i = 1; i < shapes.size(); ++i) whole[dim] += shapes[i][dim];
     out.add({.name = "split/" + label,
@@ -130,7 +134,8 @@ void add_concat(Cases& out, const std::string& label, const std::vector<Shape>& 
                          begin += size;
                      }
                      return pieces;
-                 }});
+                 },
+             .cuda = true});
 }
 
 const RegisterCases cases{[](Cases& out) {

@@ -62,7 +62,8 @@ const RegisterCases cases{[](Cases& out) {
                          [=](const Tensors& in) {
                              return Tensors{ops::kernel_pooling(in[0], in[1], in[2], named.kernel, width)};
                          },
-                     .reference = [=](const Tensors& in) { return reference(in, named.kernel, width); }});
+                     .reference = [=](const Tensors& in) { return reference(in, named.kernel, width); },
+                     .cuda = true});
         };
         for (const std::int64_t n : odd_sizes) {
             add("features", n, {2, 3, n}, {2, 5, n}, {2, 5, 4}, 1.5 * std::sqrt(static_cast<double>(n)));

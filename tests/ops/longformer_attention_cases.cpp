@@ -76,7 +76,8 @@ void add_case(Cases& out, const std::string& name, const Pattern& pattern) {
                  [options = options_of(pattern)](const Tensors& in) {
                      return Tensors{ops::longformer_attention(in[0], in[1], in[2], in[3], in[4], in[5], options)};
                  },
-             .reference = [pattern](const Tensors& in) { return plain_longformer(pattern, in); }});
+             .reference = [pattern](const Tensors& in) { return plain_longformer(pattern, in); },
+             .cuda = true});
 }
 
 const RegisterCases cases{[](Cases& out) {

@@ -64,26 +64,31 @@ const RegisterCases cases{[](Cases& out) {
         out.add({.name = text_of("mse/", n),
                  .inputs = {{.shape = {3, n}}, {.shape = {3, n}}},
                  .op = [](const Tensors& in) { return Tensors{ops::mse(in[0], in[1])}; },
-                 .reference = [](const Tensors& in) { return Tensors{plain_mse(in[0], in[1])}; }});
+                 .reference = [](const Tensors& in) { return Tensors{plain_mse(in[0], in[1])}; },
+                 .cuda = true});
         out.add({.name = text_of("sigmoid_contrastive/", n),
                  .inputs = {{.shape = {n, 9}}, {.shape = {n, 9}}, {.shape = {}}, {.shape = {}, .low = -2, .high = -1}},
                  .op = [](const Tensors& in) { return Tensors{ops::sigmoid_contrastive(in[0], in[1], in[2], in[3])}; },
-                 .reference = [](const Tensors& in) { return Tensors{plain_sigmoid(in)}; }});
+                 .reference = [](const Tensors& in) { return Tensors{plain_sigmoid(in)}; },
+                 .cuda = true});
         if (n > 1)  // with one pair there is nothing to choose: loss and gradients are 0
             out.add({.name = text_of("softmax_contrastive/", n),
                      .inputs = {{.shape = {n, 9}}, {.shape = {n, 9}}, {.shape = {}, .low = 0.3, .high = 1}},
                      .op = [](const Tensors& in) { return Tensors{ops::softmax_contrastive(in[0], in[1], in[2])}; },
-                     .reference = [](const Tensors& in) { return Tensors{plain_softmax(in)}; }});
+                     .reference = [](const Tensors& in) { return Tensors{plain_softmax(in)}; },
+                     .cuda = true});
         if (n > 1)  // one value becomes its sign, and its gradient 0 up to rounding
             out.add({.name = text_of("l2_normalise/", n),
                      .inputs = {{.shape = {2, 3, n}}},
                      .op = [](const Tensors& in) { return Tensors{ops::l2_normalise(in[0])}; },
-                     .reference = [](const Tensors& in) { return Tensors{plain_normalise(in[0], 1e-12)}; }});
+                     .reference = [](const Tensors& in) { return Tensors{plain_normalise(in[0], 1e-12)}; },
+                     .cuda = true});
     }
     out.add({.name = "l2_normalise/short_rows",
              .inputs = {{.shape = {5, 7}}},
              .op = [](const Tensors& in) { return Tensors{ops::l2_normalise(in[0], 10)}; },
-             .reference = [](const Tensors& in) { return Tensors{plain_normalise(in[0], 10)}; }});
+             .reference = [](const Tensors& in) { return Tensors{plain_normalise(in[0], 10)}; },
+             .cuda = true});
 }};
 
 }  // namespace

@@ -100,7 +100,8 @@ void add_case(Cases& out, const Kind& kind, const Sizes& sizes, const std::vecto
                              lengths.empty() ? "" : "/lengths"),
              .inputs = inputs,
              .op = [=](const Tensors& in) { return run(kind, in, lengths); },
-             .reference = [=](const Tensors& in) { return reference(kind, in, lengths); }});
+             .reference = [=](const Tensors& in) { return reference(kind, in, lengths); },
+             .cuda = true});
 }
 
 const RegisterCases cases{[](Cases& out) {

@@ -94,16 +94,19 @@ void add_order(Cases& out, const std::string& label, const Shape& shape, int dim
     out.add({.name = "top_k/" + label,
              .inputs = {input},
              .op = [=](const Tensors& in) { return both(ops::top_k(in[0], k, dim)); },
-             .reference = [=](const Tensors& in) { return plain_top_k(in[0], k, dim); }});
+             .reference = [=](const Tensors& in) { return plain_top_k(in[0], k, dim); },
+             .cuda = true});
     out.add({.name = "max/" + label,
              .inputs = {input},
              .op = [=](const Tensors& in) { return Tensors{ops::max(in[0], dim, true)}; },
-             .reference = [=](const Tensors& in) { return Tensors{plain_top_k(in[0], 1, dim)[0]}; }});
+             .reference = [=](const Tensors& in) { return Tensors{plain_top_k(in[0], 1, dim)[0]}; },
+             .cuda = true});
     out.add({.name = "argmax/" + label,
              .inputs = {input},
              .op = [=](const Tensors& in) { return Tensors{ops::argmax(in[0], dim, true)}; },
              .reference = [=](const Tensors& in) { return Tensors{plain_top_k(in[0], 1, dim)[1]}; },
-             .gradient = false});
+             .gradient = false,
+             .cuda = true});
 }
 
 const RegisterCases cases{[](Cases& out) {

@@ -48,7 +48,8 @@ void add_rope(Cases& out, const std::string& label, const Shape& shape, std::int
                  [=](const Tensors& in) {
                      return Tensors{ops::rope(in[0], in[1], frequencies.to(in[0].device()), options)};
                  },
-             .reference = [=](const Tensors& in) { return Tensors{turned(in[0], in[1], frequencies, options)}; }});
+             .reference = [=](const Tensors& in) { return Tensors{turned(in[0], in[1], frequencies, options)}; },
+             .cuda = true});
 }
 
 const RegisterCases cases{[](Cases& out) {

@@ -33,7 +33,8 @@ void add_where(Cases& out, const std::string& label, const Shape& condition, con
                         {.shape = a},
                         {.shape = b}},
              .op = [](const Tensors& in) { return Tensors{ops::where(in[0], in[1], in[2])}; },
-             .reference = [](const Tensors& in) { return Tensors{plain_where(in[0], in[1], in[2])}; }});
+             .reference = [](const Tensors& in) { return Tensors{plain_where(in[0], in[1], in[2])}; },
+             .cuda = true});
 }
 
 Tensor plain_dropout(const Tensor& x, double p, RandomKey key) {
@@ -55,7 +56,8 @@ const RegisterCases cases{[](Cases& out) {
                  .reference =
                      [](const Tensors& in) {
                          return Tensors{plain_dropout(in[0], 0.25, {7, 9})};
-                     }});
+                     },
+                 .cuda = true});
     }
     add_where(out, "broadcast", {5, 1}, {33}, {2, 1, 1});
     add_where(out, "large", {70, 1031}, {70, 1031}, {});
@@ -68,12 +70,14 @@ const RegisterCases cases{[](Cases& out) {
              .reference =
                  [](const Tensors& in) {
                      return Tensors{plain_dropout(in[0], 0.1, {1, 2})};
-                 }});
+                 },
+             .cuda = true});
     // There and back: the identity wherever the values fit.
     out.add({.name = "cast/f32_and_back",
              .inputs = {{.shape = {5, 33}}},
              .op = [](const Tensors& in) { return Tensors{ops::cast(ops::cast(in[0], DType::F64), in[0].dtype())}; },
-             .reference = [](const Tensors& in) { return in; }});
+             .reference = [](const Tensors& in) { return in; },
+             .cuda = true});
 }};
 
 }  // namespace

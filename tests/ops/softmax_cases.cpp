@@ -29,11 +29,13 @@ void add_softmax(Cases& out, const std::string& label, const Shape& shape, doubl
     out.add({.name = text_of("softmax/", label),
              .inputs = {{.shape = shape, .low = -range, .high = range}},
              .op = [](const Tensors& in) { return Tensors{ops::softmax(in[0])}; },
-             .reference = [](const Tensors& in) { return Tensors{rows_of(in[0], {}, false)}; }});
+             .reference = [](const Tensors& in) { return Tensors{rows_of(in[0], {}, false)}; },
+             .cuda = true});
     out.add({.name = text_of("log_softmax/", label),
              .inputs = {{.shape = shape, .low = -range, .high = range}},
              .op = [](const Tensors& in) { return Tensors{ops::log_softmax(in[0])}; },
-             .reference = [](const Tensors& in) { return Tensors{rows_of(in[0], {}, true)}; }});
+             .reference = [](const Tensors& in) { return Tensors{rows_of(in[0], {}, true)}; },
+             .cuda = true});
 }
 
 void add_masked(Cases& out, const std::string& label, const Shape& shape, const Shape& lengths_shape) {
@@ -48,7 +50,8 @@ void add_masked(Cases& out, const std::string& label, const Shape& shape, const 
              .inputs = {{.shape = shape, .low = -4, .high = 4},
                         {.shape = lengths_shape, .dtype = DType::I64, .values = Tensor::from(lengths, lengths_shape)}},
              .op = [](const Tensors& in) { return Tensors{ops::masked_softmax(in[0], in[1])}; },
-             .reference = [per_row](const Tensors& in) { return Tensors{rows_of(in[0], per_row, false)}; }});
+             .reference = [per_row](const Tensors& in) { return Tensors{rows_of(in[0], per_row, false)}; },
+             .cuda = true});
 }
 
 const RegisterCases cases{[](Cases& out) {

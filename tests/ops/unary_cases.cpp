@@ -38,7 +38,8 @@ const RegisterCases cases{[](Cases& out) {
             out.add({.name = text_of(name, "/", label),
                      .inputs = {{.shape = shape, .low = low, .high = high}},
                      .op = [op](const Tensors& in) { return Tensors{op(in[0])}; },
-                     .reference = [f](const Tensors& in) { return Tensors{map(in[0], f)}; }});
+                     .reference = [f](const Tensors& in) { return Tensors{map(in[0], f)}; },
+                     .cuda = true});
         };
         for (const std::int64_t n : odd_sizes) add(text_of(n), {3, n});
         add("scalar", {});

@@ -1,4 +1,5 @@
-// Every case under tests/goldens: each quantity that the reference computed, computed by us.
+// Every case under tests/goldens, on every device that is there: each quantity that the reference computed, computed by
+// us.
 #include <gtest/gtest.h>
 
 #include "parity/parity.h"
@@ -9,12 +10,19 @@ namespace {
 
 class Goldens : public ::testing::TestWithParam<std::filesystem::path> {};
 
-TEST_P(Goldens, MatchTheReference) {
-    const Outcome outcome = check_case(GetParam(), cpu);
+void expect_parity(const std::filesystem::path& folder, Device device) {
+    const Outcome outcome = check_case(folder, device);
     EXPECT_EQ(outcome.failure, "");
     EXPECT_FALSE(outcome.quantities.empty());
     for (const Quantity& quantity : outcome.quantities)
         EXPECT_TRUE(quantity.passed()) << quantity.name << ": error " << quantity.error << " " << quantity.note;
+}
+
+TEST_P(Goldens, MatchTheReference) { expect_parity(GetParam(), cpu); }
+
+TEST_P(Goldens, MatchTheReferenceOnCuda) {
+    if (!available(DeviceKind::CUDA)) GTEST_SKIP() << "no CUDA device";
+    expect_parity(GetParam(), cuda);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Goldens, ::testing::ValuesIn(cases_in(testing::golden_path(""))), testing::folder_name);

@@ -1,5 +1,6 @@
 #include "kernels/memory.h"
 
+#include "kernels/cuda/quantised_rows.h"
 #include "kernels/cuda/strided.h"
 
 namespace tessera {
@@ -72,6 +73,7 @@ __global__ void convert_kernel(const __grid_constant__ StridedPiece<2> piece, DT
 }
 
 void copy_on_cuda(const View& from, const View& to) {
+    if (is_quantised(from.dtype) || is_quantised(to.dtype)) return copy_quantised_on_cuda(from, to);
     visit_plain(from.dtype, "copy", [](auto) {});
     if (from.dtype == to.dtype) return copy_same(from, to);
     if (is_float(from.dtype) && is_float(to.dtype))

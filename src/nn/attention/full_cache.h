@@ -18,6 +18,14 @@ class FullCache : public KeyValueCache {
         keys_.clear();
         values_.clear();
     }
+    void reorder(std::span<const std::int64_t> rows) override {
+        keys_.reorder(rows);
+        values_.reorder(rows);
+    }
+    void keep(std::int64_t tokens) override {
+        keys_.keep(tokens);
+        values_.keep(tokens);
+    }
 
    private:
     GrowingBuffer keys_, values_;

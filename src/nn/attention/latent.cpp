@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ops/cast.h"
 #include "ops/concat.h"
 #include "ops/matmul.h"
 #include "ops/views.h"
@@ -35,9 +36,11 @@ Tensor LatentAttention::queries(const Tensor& x, const Tensor& positions) const 
     return ops::concat({content, turned}, 3);
 }
 
-Tensor LatentAttention::head_weights() const {
-    return ops::reshape(latent_up.weight,
-                        {settings_.heads, settings_.content_width + settings_.value_width, settings_.latent});
+// In the queries' dtype: a checkpoint's weights may be narrower, or quantised.
+Tensor LatentAttention::head_weights(DType dtype) const {
+    const Tensor& stored = latent_up.weight;
+    const Tensor weights = is_quantised(stored.dtype()) ? stored.to(dtype) : ops::cast(stored, dtype);
+    return ops::reshape(weights, {settings_.heads, settings_.content_width + settings_.value_width, settings_.latent});
 }
 
 // tokens (B, S, 1, latent + rope)
@@ -55,7 +58,7 @@ Tensor LatentAttention::expanded(const Tensor& q, const Tensor& tokens, const op
 
 Tensor LatentAttention::absorbed(const Tensor& q, const Tensor& tokens, const ops::AttentionOptions& how) const {
     const LatentSettings& s = settings_;
-    const Tensor weights = head_weights();
+    const Tensor weights = head_weights(q.dtype());
     const Tensor key_up = ops::slice(weights, 1, 0, s.content_width);  // (H, content, latent)
     const Tensor value_up =
         ops::slice(weights, 1, s.content_width, s.content_width + s.value_width);             // (H, value, latent)

@@ -41,6 +41,8 @@ class LatentCache : public Cache {
     std::int64_t length() const override { return tokens_.length(); }
     std::int64_t bytes() const override { return tokens_.bytes(); }
     void clear() override { tokens_.clear(); }
+    void reorder(std::span<const std::int64_t> rows) override { tokens_.reorder(rows); }
+    void keep(std::int64_t tokens) override { tokens_.keep(tokens); }
 
    private:
     GrowingBuffer tokens_;  // (B, T, 1, latent + rope)
@@ -68,7 +70,7 @@ class LatentAttention : public SelfAttention {
     Tensor queries(const Tensor& x, const Tensor& positions) const;  // (B, T, H, content + rope)
     Tensor expanded(const Tensor& q, const Tensor& tokens, const ops::AttentionOptions& how) const;
     Tensor absorbed(const Tensor& q, const Tensor& tokens, const ops::AttentionOptions& how) const;
-    Tensor head_weights() const;  // latent_up's weight as (H, content + value, latent)
+    Tensor head_weights(DType dtype) const;  // latent_up's weight as (H, content + value, latent)
 
     LatentSettings settings_;
     Rope rope_;

@@ -61,6 +61,20 @@ void RingCache::write(Tensor& ring, const Tensor& newest) const {
     if (tail < kept) ops::slice(ring, 1, 0, kept - tail).copy_from(ops::slice(newest, 1, count - kept + tail, count));
 }
 
+void RingCache::reorder(std::span<const std::int64_t> rows) {
+    if (!keys_.defined()) return;
+    keys_ = gather_rows(keys_, rows);
+    values_ = gather_rows(values_, rows);
+}
+
+// Once the ring has gone round, the window before an earlier token has been overwritten.
+bool RingCache::can_keep(std::int64_t tokens) const { return tokens >= length_ || length_ <= window_; }
+
+void RingCache::keep(std::int64_t tokens) {
+    check(can_keep(tokens), "ring cache: what stood before token ", tokens, " has been overwritten");
+    length_ = std::min(length_, tokens);
+}
+
 std::int64_t RingCache::bytes() const {
     const auto size = [](const Tensor& ring) { return ring.defined() ? bytes_of(ring.dtype(), ring.elements()) : 0; };
     return size(keys_) + size(values_);

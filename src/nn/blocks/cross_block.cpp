@@ -19,6 +19,13 @@ void CrossCache::clear() {
     memory = {};
 }
 
+void CrossCache::reorder(std::span<const std::int64_t> rows) {
+    self->reorder(rows);
+    if (!memory.key.defined()) return;
+    memory.key = gather_rows(memory.key, rows);
+    memory.value = gather_rows(memory.value, rows);
+}
+
 Tensor CrossBlock::cross(const Tensor& x, const Memory& memory, const Context& context, CrossCache* cache) const {
     if (!cache)
         return parts_.cross_attention->attend(x, parts_.cross_attention->project(memory.states), memory.mask, context);

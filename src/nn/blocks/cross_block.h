@@ -33,6 +33,9 @@ class CrossCache : public Cache {
     std::int64_t length() const override { return self->length(); }
     std::int64_t bytes() const override;
     void clear() override;
+    void reorder(std::span<const std::int64_t> rows) override;
+    void keep(std::int64_t tokens) override { self->keep(tokens); }
+    bool can_keep(std::int64_t tokens) const override { return self->can_keep(tokens); }
 
     std::unique_ptr<Cache> self;
     KeyValues memory;

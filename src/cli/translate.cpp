@@ -1,0 +1,115 @@
+// tessera translate: texts through an encoder–decoder, one answer each.
+#include <chrono>
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/generation_arguments.h"
+#include "cli/input_texts.h"
+#include "cli/terminal.h"
+#include "formats/json.h"
+#include "inference/streamed_text.h"
+
+namespace tessera::cli {
+namespace {
+
+using inference::TextModel;
+
+constexpr std::size_t batch_size = 8;
+
+struct Translated {
+    std::string text;
+    std::vector<std::int64_t> tokens;
+};
+
+std::vector<Translated> translate(const TextModel& model, const inference::GenerationSettings& settings,
+                                  const std::vector<std::string>& stops,
+                                  const std::vector<inference::Prompt>& prompts) {
+    const models::Batch batch = inference::batch_for(model, prompts);
+    const std::int64_t start = inference::prompt_length(*model.model, batch);
+    std::vector<Translated> out(prompts.size());
+    if (settings.beams.count > 1) {
+        const inference::BeamOptions options{.beams = settings.beams,
+                                             .max_new_tokens = settings.most_new_tokens(start, 256),
+                                             .stop_ids = settings.stop_ids,
+                                             .rules = settings.rules};
+        const inference::BeamResult found = inference::beam_search(*model.model, batch, options);
+        for (std::size_t row = 0; row < out.size(); ++row) out[row].tokens = found.texts[row][0].tokens;
+    } else {
+        const inference::Generated found =
+            inference::generate(*model.model, batch, generate_options(settings, start, 256));
+        for (std::size_t row = 0; row < out.size(); ++row) out[row].tokens = found.tokens[row];
+    }
+    for (Translated& one : out) {
+        inference::StreamedText text(*model.tokenizer, {}, stops);
+        for (const std::int64_t id : one.tokens)
+            if (std::count(settings.stop_ids.begin(), settings.stop_ids.end(), id) == 0) text.add(id);
+        text.finish();
+        one.text = text.whole();
+    }
+    return out;
+}
+
+// What a model was trained to be asked: the text before the text.
+std::string prefix_of(const TextModel& model, const std::string& task) {
+    if (task.empty()) return {};
+    const models::Config tasks = model.config.section_or_empty("task_specific_params");
+    std::string known;
+    for (const auto& [name, value] : tasks.json().members()) known += text_of(known.empty() ? "" : ", ", name);
+    check(tasks.has(task), "--task: '", task, "' is not in config.json; there are: ", known.empty() ? "none" : known);
+    return tasks.section(task).text("prefix", "");
+}
+
+}  // namespace
+
+int translate_command(const std::vector<std::string>& arguments) {
+    std::string folder, tokenizer, prefix, task, device = "cpu";
+    std::vector<std::string> given;
+    bool json = false;
+    GenerationArguments how;
+    Arguments parser("translate", "Puts texts through an encoder-decoder: a translation, a summary, an answer.",
+                     "tessera translate DIR \"The house is small.\" --beams 4");
+    parser.positional("DIR", folder, "a folder of the Hub's layout");
+    parser.positionals("TEXT", given, "what to translate; -: each line of standard input");
+    parser.option("--tokenizer", tokenizer, "a tokenizer's file or folder, where it is not the model's own");
+    parser.option("--prefix", prefix, "put before each text, e.g. \"translate English to German: \"");
+    parser.option("--task", task, "take the prefix of this task from config.json's task_specific_params");
+    how.declare_stops(parser);
+    how.declare_sampling(parser);
+    how.declare_beams(parser);
+    parser.device(device);
+    parser.json(json);
+    if (const auto status = parser.parse(arguments)) return *status;
+    const TextModel model =
+        inference::open_text_model(folder, tokenizer, device_named(device), inference::NeedsTokenizer::yes);
+    check(model.model->has_encoder(), folder, ": model_type '", model.config.text("model_type", "?"),
+          "' has no encoder; see tessera generate");
+    const inference::GenerationSettings settings = how.applied(model);
+    const std::string before = prefix_of(model, task) + prefix;
+    const std::vector<std::string> texts = input_texts(given);
+    const auto start = std::chrono::steady_clock::now();
+    std::size_t tokens = 0;
+    for (std::size_t begin = 0; begin < texts.size(); begin += batch_size) {
+        std::vector<inference::Prompt> prompts;
+        for (std::size_t i = begin; i < std::min(begin + batch_size, texts.size()); ++i)
+            prompts.push_back({.text = before + texts[i]});
+        const std::vector<Translated> done = translate(model, settings, how.stops, prompts);
+        for (std::size_t i = 0; i < done.size(); ++i) {
+            tokens += done[i].tokens.size();
+            formats::Json ids = formats::Json::array();
+            for (const std::int64_t id : done[i].tokens) ids.push_back(id);
+            const formats::Json line = formats::Json::object()
+                                           .set("text", texts[begin + i])
+                                           .set("translation", done[i].text)
+                                           .set("tokens", std::move(ids));
+            std::printf("%s\n", json ? line.dump(0).c_str() : done[i].text.c_str());
+        }
+        std::fflush(stdout);
+    }
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (!json)
+        std::fprintf(stderr, "%zu texts, %zu tokens in %.3f s (%.1f tokens/s)\n", texts.size(), tokens, seconds,
+                     seconds > 0 ? static_cast<double>(tokens) / seconds : 0.0);
+    return 0;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,91 @@
+#include "data/picture_processor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "core/error.h"
+#include "core/parallel.h"
+
+namespace tessera::data {
+namespace {
+
+using formats::Image;
+using formats::PictureSettings;
+
+// What each of the 256 levels becomes, for each channel: rescaled in double and rounded, then normalised in float.
+std::vector<float> table_of(const PictureSettings& settings) {
+    std::vector<float> table;
+    for (std::size_t channel = 0; channel < 3; ++channel)
+        for (int level = 0; level < 256; ++level) {
+            auto value = static_cast<float>(settings.rescales ? level * settings.scale : level);
+            if (settings.normalises)
+                value = (value - static_cast<float>(settings.mean[channel])) /
+                        static_cast<float>(settings.deviation[channel]);
+            table.push_back(value);
+        }
+    return table;
+}
+
+Image prepared(const Image& picture, const PictureSettings& settings) {
+    const Image image = settings.resizes ? resized(picture, settings) : picture;
+    return settings.crops ? middle(image, settings.crop.height, settings.crop.width) : image;
+}
+
+// Halves of differences, downwards also below zero.
+std::int64_t floor_half(std::int64_t value) { return value >> 1; }
+
+}  // namespace
+
+Image resized(const Image& picture, const PictureSettings& settings) {
+    std::int64_t width = settings.size.width, height = settings.size.height;
+    if (const std::int64_t edge = settings.size.shortest_edge; edge > 0) {
+        const bool upright = picture.width <= picture.height;
+        const std::int64_t shorter = upright ? picture.width : picture.height;
+        const std::int64_t longer = upright ? picture.height : picture.width;
+        const auto other = static_cast<std::int64_t>(static_cast<double>(edge * longer) / static_cast<double>(shorter));
+        width = upright ? edge : other;
+        height = upright ? other : edge;
+    }
+    const std::int64_t most = formats::ImageLimits().pixels;
+    check(width <= most / height, "a picture of ", picture.width, " × ", picture.height, " pixels would grow to ",
+          width, " × ", height, ", past the limit of ", most);
+    return formats::resize(picture, width, height, settings.resampling);
+}
+
+Image middle(const Image& picture, std::int64_t height, std::int64_t width) {
+    const std::int64_t top = floor_half(picture.height - height), left = floor_half(picture.width - width);
+    const std::int64_t begin = std::max<std::int64_t>(0, -left), end = std::min(width, picture.width - left);
+    Image out(width, height);
+    for (std::int64_t y = 0; y < height; ++y) {
+        const std::int64_t line = y + top;
+        if (line < 0 || line >= picture.height) continue;
+        std::memcpy(out.row(y) + begin * 3, picture.row(line) + (begin + left) * 3,
+                    static_cast<std::size_t>(end - begin) * 3);
+    }
+    return out;
+}
+
+Tensor pixel_values(std::span<const Image> pictures, const PictureSettings& settings) {
+    check(!pictures.empty(), "pixel_values: no picture");
+    const std::vector<float> table = table_of(settings);
+    Tensor values;
+    for (std::size_t i = 0; i < pictures.size(); ++i) {
+        const Image image = prepared(pictures[i], settings);
+        if (i == 0) values = Tensor::empty({static_cast<std::int64_t>(pictures.size()), 3, image.height, image.width});
+        check(image.height == values.size(2) && image.width == values.size(3), "pixel_values: picture ", i + 1,
+              " comes out at ", image.width, " × ", image.height, " pixels, the first at ", values.size(3), " × ",
+              values.size(2), "; they cannot be one batch");
+        const std::int64_t plane = image.height * image.width;
+        float* to = values.data<float>() + static_cast<std::int64_t>(i) * 3 * plane;
+        parallel_for(image.height, 32, [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t at = begin * image.width; at < end * image.width; ++at)
+                for (int c = 0; c < 3; ++c)
+                    to[c * plane + at] =
+                        table[static_cast<std::size_t>(c * 256 + image.pixels[static_cast<std::size_t>(at * 3 + c)])];
+        });
+    }
+    return values;
+}
+
+}  // namespace tessera::data

@@ -1,0 +1,139 @@
+// PNG (W3C Recommendation, third edition), by libpng: every colour type and depth to 8-bit RGB. Of 16 bits the upper 8
+// are kept, as Pillow does; gamma and profiles are left alone, as there too.
+#include <png.h>
+
+#include <csetjmp>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/function_ref.h"
+#include "formats/atomic_file.h"
+#include "formats/image_decoders.h"
+
+namespace tessera::formats {
+namespace {
+
+constexpr const char* kind = "PNG";
+
+// libpng leaves by longjmp. Each call into it goes through `guarded`, so that no frame with a destructor is jumped
+// over.
+class Reader {
+   public:
+    explicit Reader(const ImageFile& file) : file_(file), left_(file.bytes) {
+        png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, [](png_structp, png_const_charp) {});
+        info_ = png_ != nullptr ? png_create_info_struct(png_) : nullptr;
+        if (info_ == nullptr) {
+            png_destroy_read_struct(&png_, nullptr, nullptr);
+            file.reject(kind, "no memory for the decoder");
+        }
+        png_set_read_fn(png_, this, read);
+    }
+    ~Reader() { png_destroy_read_struct(&png_, &info_, nullptr); }
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+
+    void guarded(FunctionRef<void(png_structp png, png_infop info)> step) {
+        if (setjmp(png_jmpbuf(png_)) != 0) file_.reject(kind, message_);
+        step(png_, info_);
+    }
+
+   private:
+    static void on_error(png_structp png, png_const_charp message) {
+        auto* reader = static_cast<Reader*>(png_get_error_ptr(png));
+        std::strncpy(reader->message_, message, sizeof reader->message_ - 1);
+        png_longjmp(png, 1);
+    }
+    static void read(png_structp png, png_bytep to, std::size_t count) {
+        auto* reader = static_cast<Reader*>(png_get_io_ptr(png));
+        if (count > reader->left_.size()) png_error(png, "the file ends before the picture does");
+        std::memcpy(to, reader->left_.data(), count);
+        reader->left_ = reader->left_.subspan(count);
+    }
+
+    const ImageFile& file_;
+    std::span<const std::byte> left_;
+    png_structp png_ = nullptr;
+    png_infop info_ = nullptr;
+    char message_[128] = {};
+};
+
+// What the header says, and then: four bytes a pixel, red, green, blue, alpha.
+void as_rgba(png_structp png) {
+    png_set_expand(png);
+    png_set_strip_16(png);
+    png_set_gray_to_rgb(png);
+    png_set_add_alpha(png, 0xff, PNG_FILLER_AFTER);
+    png_set_interlace_handling(png);
+}
+
+int orientation_of(png_structp png, png_infop info) {
+    png_bytep exif = nullptr;
+    png_uint_32 count = 0;
+    const int of_exif = png_get_eXIf_1(png, info, &count, &exif) != 0 ? exif_orientation({exif, count}) : 0;
+    if (of_exif != 0) return of_exif;
+    png_textp texts = nullptr;
+    const int text_count = png_get_text(png, info, &texts, nullptr);
+    for (int i = 0; i < text_count; ++i)
+        if (std::strcmp(texts[i].key, "XML:com.adobe.xmp") == 0 && texts[i].text != nullptr)
+            return xmp_orientation({reinterpret_cast<const std::uint8_t*>(texts[i].text), std::strlen(texts[i].text)});
+    return 0;
+}
+
+}  // namespace
+
+Image decode_png(const ImageFile& file) {
+    Reader reader(file);
+    png_uint_32 width = 0, height = 0;
+    int orientation = 0;
+    reader.guarded([&](png_structp png, png_infop info) {
+        png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // ours are checked below
+        png_set_chunk_malloc_max(png, png_alloc_size_t{8} << 20);
+        png_set_chunk_cache_max(png, 1000);
+        png_read_info(png, info);
+        width = png_get_image_width(png, info);
+        height = png_get_image_height(png, info);
+    });
+    file.check_size(kind, width, height);
+    const std::size_t stride = std::size_t{width} * 4;
+    std::vector<std::uint8_t> rgba(stride * height);
+    std::vector<png_bytep> rows(height);
+    for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = rgba.data() + y * stride;
+    std::size_t decoded_stride = 0;
+    reader.guarded([&](png_structp png, png_infop info) {
+        as_rgba(png);
+        png_read_update_info(png, info);
+        decoded_stride = png_get_rowbytes(png, info);
+    });
+    if (decoded_stride != stride) file.reject(kind, "no decoder for this colour type");
+    reader.guarded([&](png_structp png, png_infop info) {
+        png_read_image(png, rows.data());
+        orientation = orientation_of(png, info);
+    });
+    try {
+        reader.guarded([&](png_structp png, png_infop info) {
+            png_read_end(png, info);
+            orientation = orientation_of(png, info);
+        });
+    } catch (const Error&) {  // all pixels are there; what follows them may be missing
+    }
+    return upright(over_white(width, height, rgba), orientation);
+}
+
+void write_png(const std::filesystem::path& path, const Image& image) {
+    check(image.width > 0 && image.height > 0 && image.width < PNG_UINT_31_MAX && image.height < PNG_UINT_31_MAX,
+          path.string(), ": cannot write a picture of ", image.width, " × ", image.height, " pixels");
+    png_image header{};
+    header.version = PNG_IMAGE_VERSION;
+    header.width = static_cast<png_uint_32>(image.width);
+    header.height = static_cast<png_uint_32>(image.height);
+    header.format = PNG_FORMAT_RGB;
+    png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(header);
+    std::vector<std::byte> encoded(bytes);
+    const int done = png_image_write_to_memory(&header, encoded.data(), &bytes, 0, image.pixels.data(), 0, nullptr);
+    check(done != 0, path.string(), ": cannot encode the picture: ", std::string_view(header.message));
+    AtomicFile out(path);
+    out.write(std::span(encoded).first(bytes));
+    out.commit();
+}
+
+}  // namespace tessera::formats

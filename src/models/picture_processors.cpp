@@ -1,0 +1,72 @@
+#include "models/picture_processors.h"
+
+#include "core/error.h"
+#include "models/catalog.h"
+#include "models/vision.h"
+
+namespace tessera::models {
+namespace {
+
+using formats::PictureSettings;
+using formats::Resampling;
+
+struct Processor {
+    const char* name;  // of ViTImageProcessor, ViTImageProcessorFast, ViTFeatureExtractor, …
+    PictureSettings (*defaults)();
+};
+
+constexpr Processor processors[] = {
+    {"ViT", vit_pictures}, {"DeiT", deit_pictures}, {"CLIP", clip_pictures}, {"Siglip", siglip_pictures}};
+
+PictureSettings defaults_of(const Config& config, const Config& model, const Architecture& architecture) {
+    const char* field = config.has("image_processor_type") ? "image_processor_type" : "feature_extractor_type";
+    if (!config.has(field)) return architecture.vision->pictures(model);
+    const std::string type = config.text(field);
+    std::string known;
+    for (const Processor& processor : processors) {
+        for (const char* ending : {"ImageProcessor", "ImageProcessorFast", "ImageProcessorPil", "FeatureExtractor"})
+            if (type == text_of(processor.name, ending)) return processor.defaults();
+        known += text_of(known.empty() ? "" : ", ", processor.name, "ImageProcessor");
+    }
+    config.reject(field, text_of("'", type, "' is not known; there are: ", known));
+}
+
+}  // namespace
+
+PictureSettings vit_pictures() { return {.resampling = Resampling::bilinear}; }
+
+PictureSettings deit_pictures() { return {.size = {.height = 256, .width = 256}, .crops = true}; }
+
+PictureSettings clip_pictures() {
+    return {.size = {.shortest_edge = 224},
+            .one_number_is_square = false,
+            .crops = true,
+            .mean = {0.48145466, 0.4578275, 0.40821073},
+            .deviation = {0.26862954, 0.26130258, 0.27577711}};
+}
+
+PictureSettings siglip_pictures() { return {.one_number_is_square = false}; }
+
+PictureSettings with_size(PictureSettings settings, std::int64_t size) {
+    settings.size = settings.crop = {.height = size, .width = size};
+    return settings;
+}
+
+PictureSettings picture_settings(const std::filesystem::path& folder, const Config& model) {
+    const Architecture& architecture = architecture_of(model);
+    check(architecture.vision != nullptr, folder.string(), ": a model of type ", architecture.model_type,
+          " looks at no pictures");
+    const std::filesystem::path newer = folder / "processor_config.json", older = folder / "preprocessor_config.json";
+    if (std::filesystem::exists(newer)) {
+        const Config processor(formats::Json::read(newer), newer.string());
+        if (processor.has("image_processor")) {
+            const Config config = processor.section("image_processor");
+            return read_picture_settings(config, defaults_of(config, model, architecture));
+        }
+    }
+    if (!std::filesystem::exists(older)) return architecture.vision->pictures(model);
+    const Config config(formats::Json::read(older), older.string());
+    return read_picture_settings(config, defaults_of(config, model, architecture));
+}
+
+}  // namespace tessera::models

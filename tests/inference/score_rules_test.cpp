@@ -1,0 +1,78 @@
+#include "inference/score_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/expect_error.h"
+
+namespace tessera::inference {
+namespace {
+
+std::vector<float> after(const ScoreRules& rules, const History& history, std::vector<float> scores = {2, -2, 1, 4, 0},
+                         std::int64_t max_new_tokens = 10) {
+    RuleBook book(rules, {4}, static_cast<std::int64_t>(scores.size()), max_new_tokens);
+    EXPECT_FALSE(book.changes_nothing());
+    book.apply(scores, history);
+    return scores;
+}
+
+constexpr float never = -INFINITY;
+using Scores = std::vector<float>;
+
+TEST(ScoreRules, RepetitionIsPenalisedOnceInPromptAndText) {
+    EXPECT_EQ(after({.repetition_penalty = 2}, {{0, 1, 1, 3}, 2}), (Scores{1, -4, 1, 2, 0}));
+    EXPECT_EQ(after({.repetition_penalty = 0.5}, {{0, 1}, 2}), (Scores{4, -1, 1, 4, 0}));
+    EXPECT_EQ(after({.repetition_penalty = 2}, {{-1, 900, 0}, 3}), (Scores{1, -2, 1, 4, 0}));  // a picture's tokens
+}
+
+TEST(ScoreRules, PresenceAndFrequencyCountWhatWasGenerated) {
+    EXPECT_EQ(after({.presence_penalty = 1}, {{0, 0, 1, 1, 2}, 2}), (Scores{2, -3, 0, 4, 0}));
+    EXPECT_EQ(after({.frequency_penalty = 0.5}, {{0, 0, 1, 1, 2}, 2}), (Scores{2, -3, 0.5, 4, 0}));
+    EXPECT_EQ(after({.presence_penalty = -1, .frequency_penalty = 0.25}, {{3, 3, 3}, 0}), (Scores{2, -2, 1, 4.25, 0}));
+}
+
+TEST(ScoreRules, BiasComesBeforePenalties) {
+    EXPECT_EQ(after({.logit_bias = {{1, 3}, {3, -INFINITY}}, .repetition_penalty = 2}, {{1}, 1}),
+              (Scores{2, 0.5, 1, never, 0}));
+}
+
+TEST(ScoreRules, NoNgramComesTwice) {
+    EXPECT_EQ(after({.no_repeat_ngram = 2}, {{0, 1, 2, 0}, 4}), (Scores{2, never, 1, 4, 0}));
+    EXPECT_EQ(after({.no_repeat_ngram = 3}, {{0, 1, 2, 0, 1}, 1}), (Scores{2, -2, never, 4, 0}));
+    EXPECT_EQ(after({.no_repeat_ngram = 3}, {{0, 1, 2, 1}, 1}), (Scores{2, -2, 1, 4, 0}));
+    EXPECT_EQ(after({.no_repeat_ngram = 1}, {{0, 3}, 1}), (Scores{never, -2, 1, never, 0}));
+    EXPECT_EQ(after({.no_repeat_ngram = 5}, {{0}, 1}), (Scores{2, -2, 1, 4, 0}));
+}
+
+TEST(ScoreRules, BadWordsAreCutAtTheirLastToken) {
+    EXPECT_EQ(after({.bad_words = {{3}, {0, 1}, {2, 2}}}, {{2, 0}, 1}), (Scores{2, never, 1, never, 0}));
+    EXPECT_EQ(after({.bad_words = {{0, 1, 2}}}, {{1}, 1}), (Scores{2, -2, 1, 4, 0}));
+}
+
+TEST(ScoreRules, StopIdsWaitAndTokensAreForced) {
+    EXPECT_EQ(after({.min_new_tokens = 2}, {{0, 1}, 1})[4], never);
+    EXPECT_EQ(after({.min_new_tokens = 1}, {{0, 1}, 1})[4], 0);
+    EXPECT_EQ(after({.min_length = 3}, {{0, 1}, 1})[4], never);
+    EXPECT_EQ(after({.suppressed = {0}, .suppressed_first = {1}}, {{0}, 1}), (Scores{never, never, 1, 4, 0}));
+    EXPECT_EQ(after({.suppressed = {0}, .suppressed_first = {1}}, {{0, 0}, 1}), (Scores{never, -2, 1, 4, 0}));
+    EXPECT_EQ(after({.forced_first = 2}, {{0}, 1}), (Scores{never, never, 0, never, never}));
+    EXPECT_EQ(after({.forced_first = 2}, {{0, 2}, 1}), (Scores{2, -2, 1, 4, 0}));
+    EXPECT_EQ(after({.forced_last = {4}}, {{0, 1, 1}, 1}, {2, -2, 1, 4, 0}, 3),
+              (Scores{never, never, never, never, 0}));
+    EXPECT_EQ(after({.forced_last = {4}}, {{0, 1, 1}, 1}, {2, -2, 1, 4, 0}, 4), (Scores{2, -2, 1, 4, 0}));
+}
+
+TEST(ScoreRules, RefusesWhatIsOutsideTheVocabulary) {
+    const auto refuse = [](const ScoreRules& rules, const char* part) {
+        testing::expect_error([&] { RuleBook(rules, {}, 5, 10); }, {part});
+    };
+    refuse({.logit_bias = {{5, 1}}}, "token 5 is outside a vocabulary of 5");
+    refuse({.logit_bias = {{-1, 1}}}, "token -1");
+    refuse({.repetition_penalty = 0}, "repetition penalty");
+    refuse({.presence_penalty = INFINITY}, "presence penalty");
+    refuse({.forced_first = 99}, "forced_bos_token_id");
+}
+
+}  // namespace
+}  // namespace tessera::inference
