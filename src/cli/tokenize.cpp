@@ -70,7 +70,8 @@ void print_tokens(const Tokenizer& tokenizer, const Ids& ids) {
 }  // namespace
 
 int tokenize_command(const std::vector<std::string>& arguments) {
-    std::string source, text;
+    const std::string absent(1, '\0');  // no argument can be this
+    std::string source, text = absent;
     bool lines = false, json = false, plain = false;
     Arguments parser("tokenize",
                      "Shows the tokens of a text and their ids. With --jsonl every line of standard input is a JSON\n"
@@ -82,7 +83,11 @@ int tokenize_command(const std::vector<std::string>& arguments) {
     parser.flag("--no-special", plain, "without the tokens that stand around a text");
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
-    if (lines && !text.empty()) {
+    if (!lines && text == absent) {
+        std::fprintf(stderr, "tessera tokenize: TEXT is missing; see tessera tokenize --help\n");
+        return 2;
+    }
+    if (lines && text != absent) {
         std::fprintf(stderr, "tessera tokenize: --jsonl reads its texts from standard input, not from TEXT\n");
         return 2;
     }

@@ -53,6 +53,8 @@ TEST(Tokenize, ShowsTokensWithTheirIds) {
 TEST(Tokenize, RefusesWhatIsWrong) {
     expect_refusal(1, {"tokenize", "/nowhere", "x"}, {"/nowhere", "no such file"});
     expect_refusal(2, {"tokenize"}, {"DIR"});
+    expect_refusal(2, {"tokenize", folder}, {"TEXT is missing"});
+    EXPECT_EQ(expect_success({"tokenize", folder, ""}).out, "0\t<|begin_of_text|>\t(special)\n");
     expect_refusal(2, {"tokenize", folder, "text", "--jsonl"}, {"--jsonl"});
     const Answer number = run_program({"tokenize", folder, "--jsonl"}, "\"a\"\n5\n");
     EXPECT_EQ(number.status, 1);

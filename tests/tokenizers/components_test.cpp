@@ -239,6 +239,8 @@ TEST(Bpe, KnowsItsCorners) {
     EXPECT_EQ(bpe(R"(, "unk_token": "?")")->encode("xyab"), (Ids{0, 0, 3}));
     EXPECT_EQ(bpe(R"(, "unk_token": "?", "fuse_unk": true)")->encode("xyabx"), (Ids{0, 3, 0}));
     EXPECT_EQ(bpe("")->encode("xaxb"), (Ids{3}));
+    EXPECT_EQ(bpe(R"(, "unk_token": "<none>")")->encode("ab"), (Ids{3}));  // missed only once it is needed
+    EXPECT_THROW(bpe(R"(, "unk_token": "<none>")")->encode("x"), Error);
     EXPECT_EQ(bpe(R"(, "unk_token": "?", "byte_fallback": true)")->encode("a\xC3\xA9z"), (Ids{1, 4, 5, 0}));
     EXPECT_EQ(bpe(R"(, "end_of_word_suffix": "</w>")")->encode("ab"), (Ids{9}));
     EXPECT_EQ(bpe(R"(, "dropout": 0.5)")->encode("ab"), (Ids{3}));
