@@ -65,6 +65,7 @@ TEST(Program, EveryCommandExplainsItselfWithAnExample) {
         {"classify", {"DIR", "--image", "--labels", "--template", "--top", "--device", "--json"}},
         {"init", {"CONFIG", "OUT", "--seed", "--dtype", "--max-shard"}},
         {"convert", {"DIR", "OUT", "--dtype", "--max-shard"}},
+        {"tokenize", {"DIR", "TEXT", "--jsonl", "--json"}},
         {"ops", {"--json"}}};
     for (const auto& [command, words] : commands) {
         const Answer run = expect_success({command, "--help"});
