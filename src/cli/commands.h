@@ -14,6 +14,7 @@ int inspect_command(const std::vector<std::string>& arguments);
 int ops_command(const std::vector<std::string>& arguments);
 int parity_command(const std::vector<std::string>& arguments);
 int tokenize_command(const std::vector<std::string>& arguments);
+int tokenizer_command(const std::vector<std::string>& arguments);
 int translate_command(const std::vector<std::string>& arguments);
 
 }  // namespace tessera::cli
