@@ -48,7 +48,7 @@ void print(const std::string& path, const std::vector<LabelScore>& answer) {
 
 int classify_command(const std::vector<std::string>& arguments) {
     std::string folder, device_name = "cpu";
-    std::vector<std::string> paths, lists;
+    std::vector<std::string> paths, more_paths, lists;
     inference::ClassifierOptions options;
     std::int64_t top = 5;
     bool json = false;
@@ -57,6 +57,7 @@ int classify_command(const std::vector<std::string>& arguments) {
                      "compares pictures with texts, how well each label fits.",
                      "tessera classify DIR --image cat.jpg --labels \"a cat,a dog,two cats\"");
     parser.positional("DIR", folder, "a folder of the Hub's layout");
+    parser.optional_positionals("IMAGE", more_paths, "further pictures");
     parser.option("--image", paths, "a PNG, JPEG, WebP or GIF file; may be repeated");
     parser.option("--labels", lists, "labels to choose from, separated by commas; may be repeated");
     parser.option("--template", options.sentence, "the sentence that a label is put into, at {}");
@@ -64,6 +65,7 @@ int classify_command(const std::vector<std::string>& arguments) {
     parser.device(device_name);
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
+    paths.insert(paths.end(), more_paths.begin(), more_paths.end());
     if (paths.empty()) {
         std::fprintf(stderr, "tessera classify: --image is missing; see tessera classify --help\n");
         return 2;

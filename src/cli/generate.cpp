@@ -7,8 +7,10 @@
 
 #include "cli/commands.h"
 #include "cli/generation_arguments.h"
+#include "cli/picture_arguments.h"
 #include "cli/terminal.h"
 #include "formats/json.h"
+#include "inference/picture_prompt.h"
 #include "inference/streamed_text.h"
 
 namespace tessera::cli {
@@ -23,6 +25,7 @@ struct Request {
     std::optional<std::int64_t> log_probabilities;
     bool json = false, echo = false;
     GenerationArguments how;
+    PictureArguments pictures;
 };
 
 std::vector<std::int64_t> ids_named(const std::string& text) {
@@ -50,6 +53,27 @@ std::vector<inference::Prompt> prompts_of(const Request& request) {
     return prompts;
 }
 
+// What the model reads.
+struct Inputs {
+    std::vector<std::vector<std::int64_t>> ids;
+    models::Batch batch;
+};
+
+Inputs inputs_of(const Request& request, const TextModel& model, const std::vector<formats::Image>& pictures) {
+    const std::vector<inference::Prompt> prompts = prompts_of(request);
+    Inputs inputs;
+    if (pictures.empty()) {
+        for (const inference::Prompt& prompt : prompts) inputs.ids.push_back(inference::ids_of(model, prompt));
+        inputs.batch = inference::batch_for(model, prompts);
+        return inputs;
+    }
+    std::vector<std::string> texts;
+    for (const inference::Prompt& prompt : prompts) texts.push_back(prompt.text);
+    inference::PicturePrompts about =
+        inference::picture_prompts(model.path, model.config, model.text(), texts, pictures, model.device);
+    return {std::move(about.ids), std::move(about.batch)};
+}
+
 // What one row has become.
 struct Answer {
     std::string text;
@@ -57,6 +81,7 @@ struct Answer {
     const char* ending = "length";
     Json log_probabilities = Json::array();
     double score = 0;  // of a beam
+    std::vector<data::Detection> detections = {};
 };
 
 struct Answers {
@@ -179,8 +204,19 @@ Answers search(const Request& request, const TextModel& model, const inference::
     return out;
 }
 
+// Boxes are words of the answer; all of a batch are drawn onto one picture.
+void find_boxes(const Request& request, const TextModel& model, const std::vector<formats::Image>& pictures,
+                Answers& answers) {
+    std::vector<data::Detection> all;
+    for (Answer& answer : answers.rows) {
+        answer.detections = data::read_detections(model.text().decode(answer.tokens));
+        all.insert(all.end(), answer.detections.begin(), answer.detections.end());
+    }
+    request.pictures.draw_boxes(pictures, all);
+}
+
 void print_json(const Request& request, const TextModel& model, const inference::GenerationSettings& settings,
-                const Answers& answers) {
+                const Answers& answers, const std::vector<formats::Image>& pictures) {
     Json rows = Json::array(), texts = Json::array();
     for (const Answer& answer : answers.rows) {
         rows.push_back(json_of(answer.tokens));
@@ -189,6 +225,8 @@ void print_json(const Request& request, const TextModel& model, const inference:
         one.set("finish_reason", answer.ending);
         if (settings.beams.count > 1) one.set("score", answer.score);
         if (request.log_probabilities) one.set("logprobs", answer.log_probabilities);
+        if (!pictures.empty())
+            one.set("detections", data::json_of(answer.detections, pictures[0].width, pictures[0].height));
         texts.push_back(std::move(one));
     }
     Json out = Json::object();
@@ -239,6 +277,7 @@ void declare(Arguments& parser, Request& request) {
     parser.optional_positionals("PROMPT", request.texts,
                                 "what to continue; several run as one batch; -: standard input");
     parser.option("--ids", request.ids, "a prompt of token ids, e.g. 1,2,3; may be repeated");
+    request.pictures.declare(parser);
     parser.option("--tokenizer", request.tokenizer, "a tokenizer's file or folder, where it is not the model's own");
     parser.flag("--echo", request.echo, "print the prompt before its continuation");
     request.how.declare_stops(parser);
@@ -257,32 +296,34 @@ int generate_command(const std::vector<std::string>& arguments) {
                      "tessera generate DIR \"Once upon a time\" --temperature 0.8 --top-p 0.95");
     declare(parser, request);
     if (const auto status = parser.parse(arguments)) return *status;
+    const bool about_pictures = !request.pictures.paths.empty();
+    if (about_pictures && request.texts.empty()) request.texts = {""};  // to describe them
     if (request.texts.empty() == request.ids.empty()) {
         std::fprintf(stderr, "tessera generate: %s; see tessera generate --help\n",
                      request.ids.empty() ? "a prompt or --ids is missing (\"\" is an empty prompt)"
+                     : about_pictures    ? "--image goes with a prompt, not with --ids"
                                          : "either prompts or --ids, not both");
         return 2;
     }
     check(request.log_probabilities.value_or(0) >= 0, "--logprobs: expected 0 or more, found ",
           request.log_probabilities.value_or(0));
     for (const std::string& ids : request.ids) ids_named(ids);  // refused before anything is opened
+    const std::vector<formats::Image> pictures = request.pictures.read();
     const bool needs_text = !request.texts.empty() || !request.how.stops.empty();
     const TextModel model =
         inference::open_text_model(request.folder, request.tokenizer, device_named(request.device),
                                    needs_text ? inference::NeedsTokenizer::yes : inference::NeedsTokenizer::no);
     const inference::GenerationSettings settings = request.how.applied(model);
-    const std::vector<inference::Prompt> prompts = prompts_of(request);
-    std::vector<std::vector<std::int64_t>> ids;
-    for (const inference::Prompt& prompt : prompts) ids.push_back(inference::ids_of(model, prompt));
-    const models::Batch batch = inference::batch_for(model, prompts);
+    const auto [ids, batch] = inputs_of(request, model, pictures);
 
     const bool streams = !request.json && ids.size() == 1 && settings.beams.count == 1;
     if (request.echo && streams && !request.texts.empty()) std::printf("%s", bold(request.texts[0]).c_str());
     Answers answers = settings.beams.count > 1 ? search(request, model, settings, batch)
                                                : sample(request, model, settings, ids, batch);
     for (const auto& prompt : ids) answers.speed.prompt_tokens += static_cast<std::int64_t>(prompt.size());
+    if (about_pictures) find_boxes(request, model, pictures, answers);
     if (request.json) {
-        print_json(request, model, settings, answers);
+        print_json(request, model, settings, answers, pictures);
         return 0;
     }
     print_text(request, model, answers, streams);

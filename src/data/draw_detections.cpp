@@ -53,7 +53,7 @@ void write(Image& image, const std::string& text, std::int64_t left, std::int64_
 }  // namespace
 
 void draw(Image& image, std::span<const Detection> detections) {
-    const std::int64_t scale = std::max<std::int64_t>(1, std::min(image.width, image.height) / 300);
+    const std::int64_t scale = std::max<std::int64_t>(1, (std::min(image.width, image.height) + 125) / 250);
     const std::int64_t thick = scale + 1;
     std::vector<std::string> labels;
     for (const Detection& detection : detections) {
@@ -67,8 +67,9 @@ void draw(Image& image, std::span<const Detection> detections) {
         const std::int64_t height = (glyph_height + 2) * scale;
         const std::int64_t width = (static_cast<std::int64_t>(text.size()) * (glyph_width + 1) + 1) * scale;
         const std::int64_t top = box.top >= height ? box.top - height : box.top;  // above the box if there is room
-        fill(image, {box.left, top, box.left + width, top + height}, colour);
-        write(image, text, box.left + scale, top + scale, scale);
+        const std::int64_t left = std::max<std::int64_t>(0, std::min(box.left, image.width - width));
+        fill(image, {left, top, left + width, top + height}, colour);
+        write(image, text, left + scale, top + scale, scale);
     }
 }
 

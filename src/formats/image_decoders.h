@@ -30,9 +30,10 @@ Image over_white(std::int64_t width, std::int64_t height, const std::vector<std:
 // a · b / 255, rounded to nearest.
 constexpr std::uint8_t multiply_255(unsigned a, unsigned b) { return static_cast<std::uint8_t>((a * b + 127) / 255); }
 
-// EXIF: a TIFF of tags, of which one says how the camera was held (1 to 8; 1 is upright). What cannot be read is
-// upright.
+// How the camera was held (1 to 8; 1 is upright), as a tag of EXIF, which is a TIFF, or as a word in XMP, which is XML;
+// 0 where it does not say. EXIF comes first where there are both.
 int exif_orientation(std::span<const std::uint8_t> tiff);
+int xmp_orientation(std::span<const std::uint8_t> xml);
 Image upright(Image image, int orientation);
 
 }  // namespace tessera::formats

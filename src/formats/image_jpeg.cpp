@@ -71,15 +71,18 @@ class Reader {
     char message_[JMSG_LENGTH_MAX] = {};
 };
 
-constexpr int exif_marker = JPEG_APP0 + 1;
+constexpr int metadata_marker = JPEG_APP0 + 1;
 
 int orientation_of(const jpeg_decompress_struct& info) {
-    constexpr std::size_t head = 6;  // "Exif", and two zeros
-    for (const jpeg_marker_struct* marker = info.marker_list; marker != nullptr; marker = marker->next)
-        if (marker->marker == exif_marker && marker->data_length > head &&
-            std::memcmp(marker->data, "Exif\0", head) == 0)
-            return exif_orientation({marker->data + head, marker->data_length - head});
-    return 1;
+    constexpr std::string_view exif("Exif\0\0", 6), xmp("http://ns.adobe.com/xap/1.0/\0", 29);
+    int of_exif = 0, of_xmp = 0;
+    for (const jpeg_marker_struct* marker = info.marker_list; marker != nullptr; marker = marker->next) {
+        const std::span<const std::uint8_t> data(marker->data, marker->data_length);
+        const std::string_view text(reinterpret_cast<const char*>(marker->data), marker->data_length);
+        if (text.starts_with(exif) && of_exif == 0) of_exif = exif_orientation(data.subspan(exif.size()));
+        if (text.starts_with(xmp) && of_xmp == 0) of_xmp = xmp_orientation(data.subspan(xmp.size()));
+    }
+    return of_exif != 0 ? of_exif : of_xmp;
 }
 
 // Inks (stored as 255 − ink) to light.
@@ -104,7 +107,7 @@ Image decode_jpeg(const ImageFile& file) {
     const jpeg_decompress_struct& info = reader.info();
     reader.guarded([&](jpeg_decompress_struct& jpeg) {
         jpeg_mem_src(&jpeg, file.data(), file.bytes.size());
-        jpeg_save_markers(&jpeg, exif_marker, 0xffff);
+        jpeg_save_markers(&jpeg, metadata_marker, 0xffff);
         jpeg_read_header(&jpeg, TRUE);
     });
     const std::int64_t width = info.image_width, height = info.image_height;

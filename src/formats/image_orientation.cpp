@@ -1,5 +1,6 @@
-// The orientation tag of EXIF (CIPA DC-008; the layout is TIFF 6.0's), and pictures turned by it.
+// The orientation in EXIF (CIPA DC-008; the layout is TIFF 6.0's) and XMP (ISO 16684-1), and pictures turned by it.
 #include <cstring>
+#include <string_view>
 
 #include "formats/image_decoders.h"
 
@@ -27,9 +28,9 @@ struct Tiff {
 int exif_orientation(std::span<const std::uint8_t> bytes) {
     constexpr std::uint32_t orientation_tag = 0x0112, byte_type = 1, short_type = 3, long_type = 4;
     if (bytes.size() >= 6 && std::memcmp(bytes.data(), "Exif\0", 6) == 0) bytes = bytes.subspan(6);
-    if (bytes.size() < 8) return 1;
+    if (bytes.size() < 8) return 0;
     const Tiff tiff{bytes, bytes[0] == 'M'};
-    if (bytes[0] != bytes[1] || (bytes[0] != 'M' && bytes[0] != 'I') || tiff.number(2, 2) != 42) return 1;
+    if (bytes[0] != bytes[1] || (bytes[0] != 'M' && bytes[0] != 'I') || tiff.number(2, 2) != 42) return 0;
     const std::size_t directory = tiff.number(4, 4);
     const std::uint32_t entries = tiff.number(directory, 2);
     for (std::uint32_t i = 0; i < entries; ++i) {
@@ -38,9 +39,25 @@ int exif_orientation(std::span<const std::uint8_t> bytes) {
         const std::uint32_t type = tiff.number(entry + 2, 2);
         const std::size_t size = type == byte_type ? 1 : type == short_type ? 2 : type == long_type ? 4 : 0;
         const std::uint32_t value = tiff.number(entry + 8, size);
-        return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+        return value >= 1 && value <= 8 ? static_cast<int>(value) : 0;
     }
-    return 1;
+    return 0;
+}
+
+int xmp_orientation(std::span<const std::uint8_t> xml) {
+    const std::string_view text(reinterpret_cast<const char*>(xml.data()), xml.size());
+    constexpr std::string_view name = "tiff:Orientation";
+    for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+        std::string_view value = text.substr(at + name.size());
+        if (value.starts_with("=\""))
+            value.remove_prefix(2);
+        else if (value.starts_with(">"))
+            value.remove_prefix(1);
+        else
+            continue;
+        return !value.empty() && value[0] >= '1' && value[0] <= '8' ? value[0] - '0' : 0;
+    }
+    return 0;
 }
 
 // Bit by bit: orientations past 4 exchange the axes; the others mirror one of them or both.

@@ -69,8 +69,14 @@ void as_rgba(png_structp png) {
 int orientation_of(png_structp png, png_infop info) {
     png_bytep exif = nullptr;
     png_uint_32 count = 0;
-    if (png_get_eXIf_1(png, info, &count, &exif) == 0) return 1;
-    return exif_orientation({exif, count});
+    const int of_exif = png_get_eXIf_1(png, info, &count, &exif) != 0 ? exif_orientation({exif, count}) : 0;
+    if (of_exif != 0) return of_exif;
+    png_textp texts = nullptr;
+    const int text_count = png_get_text(png, info, &texts, nullptr);
+    for (int i = 0; i < text_count; ++i)
+        if (std::strcmp(texts[i].key, "XML:com.adobe.xmp") == 0 && texts[i].text != nullptr)
+            return xmp_orientation({reinterpret_cast<const std::uint8_t*>(texts[i].text), std::strlen(texts[i].text)});
+    return 0;
 }
 
 }  // namespace
@@ -78,7 +84,7 @@ int orientation_of(png_structp png, png_infop info) {
 Image decode_png(const ImageFile& file) {
     Reader reader(file);
     png_uint_32 width = 0, height = 0;
-    int orientation = 1;
+    int orientation = 0;
     reader.guarded([&](png_structp png, png_infop info) {
         png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // ours are checked below
         png_set_chunk_malloc_max(png, png_alloc_size_t{8} << 20);
@@ -86,7 +92,6 @@ Image decode_png(const ImageFile& file) {
         png_read_info(png, info);
         width = png_get_image_width(png, info);
         height = png_get_image_height(png, info);
-        orientation = orientation_of(png, info);
     });
     file.check_size(kind, width, height);
     const std::size_t stride = std::size_t{width} * 4;
@@ -100,7 +105,17 @@ Image decode_png(const ImageFile& file) {
         decoded_stride = png_get_rowbytes(png, info);
     });
     if (decoded_stride != stride) file.reject(kind, "no decoder for this colour type");
-    reader.guarded([&](png_structp png, png_infop) { png_read_image(png, rows.data()); });
+    reader.guarded([&](png_structp png, png_infop info) {
+        png_read_image(png, rows.data());
+        orientation = orientation_of(png, info);
+    });
+    try {
+        reader.guarded([&](png_structp png, png_infop info) {
+            png_read_end(png, info);
+            orientation = orientation_of(png, info);
+        });
+    } catch (const Error&) {  // all pixels are there; what follows them may be missing
+    }
     return upright(over_white(width, height, rgba), orientation);
 }
 

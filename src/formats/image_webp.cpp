@@ -85,7 +85,9 @@ Image decode_webp(const ImageFile& file) {
     const VP8StatusCode decoded = WebPDecode(frame.bytes.data(), frame.bytes.size(), &config);
     WebPFreeDecBuffer(&config.output);
     if (decoded != VP8_STATUS_OK) file.reject(kind, reason_of(decoded));
-    return upright(over_white(width, height, rgba), exif_orientation(chunk_named(whole, "EXIF")));
+    const int of_exif = exif_orientation(chunk_named(whole, "EXIF"));
+    return upright(over_white(width, height, rgba),
+                   of_exif != 0 ? of_exif : xmp_orientation(chunk_named(whole, "XMP ")));
 }
 
 }  // namespace tessera::formats

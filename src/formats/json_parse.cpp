@@ -72,15 +72,30 @@ class JsonBuilder {
         return true;
     }
 
+    // The first eight bytes of a key as a number that sorts alike: a vocabulary has hundreds of thousands of keys, and
+    // most of their texts need not be fetched again.
+    static std::uint64_t beginning(const std::string& key) {
+        std::uint64_t bytes = 0;
+        for (std::size_t i = 0; i < 8; ++i)
+            bytes = bytes << 8 | (i < key.size() ? static_cast<unsigned char>(key[i]) : 0);
+        return bytes;
+    }
+
     void sort_keys(Json::Members& members) const {
         const auto& list = members.list;
-        std::sort(members.by_key.begin(), members.by_key.end(),
-                  [&](std::uint32_t a, std::uint32_t b) { return list[a].key < list[b].key; });
-        const auto twice =
-            std::adjacent_find(members.by_key.begin(), members.by_key.end(),
-                               [&](std::uint32_t a, std::uint32_t b) { return list[a].key == list[b].key; });
-        check(twice == members.by_key.end(), source_, ": key ",
-              twice == members.by_key.end() ? Json() : Json(list[*twice].key), " is given twice in one object");
+        std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
+        order.reserve(list.size());
+        for (const std::uint32_t i : members.by_key) order.emplace_back(beginning(list[i].key), i);
+        std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+            return a.first != b.first ? a.first < b.first : list[a.second].key < list[b.second].key;
+        });
+        std::transform(order.begin(), order.end(), members.by_key.begin(),
+                       [](const auto& entry) { return entry.second; });
+        const auto twice = std::adjacent_find(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+            return a.first == b.first && list[a.second].key == list[b.second].key;
+        });
+        if (twice != order.end())
+            fail(source_, ": key ", Json(list[twice->second].key), " is given twice in one object");
     }
 
     // The parser's text without its own prefix and without the bytes it read, which may be long or no text at all.

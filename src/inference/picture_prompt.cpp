@@ -22,6 +22,7 @@ PicturePrompts picture_prompts(const std::filesystem::path& folder, const models
                 .ids);
     prompts.batch = batch_of(prompts.ids);
     prompts.batch.input_ids = prompts.batch.input_ids.to(device);
+    prompts.batch.attention_mask = prompts.batch.attention_mask.to(device);
     // (rows · pictures, C, H, W): the same pictures for every row
     const Tensor pixels = data::pixel_values(pictures, models::picture_settings(folder, config));
     const Shape& shape = pixels.shape();

@@ -13,8 +13,10 @@ namespace {
 
 // A table of learned positions ends somewhere.
 void check_positions(const Tensor& positions, std::int64_t available) {
-    for (const std::int64_t position : positions.to_vector<std::int64_t>())
-        check(position < available, "input_ids: ", position + 1, " tokens, but the model has positions for ",
+    const Tensor host = positions.to(cpu).contiguous_copy_if_needed();
+    const std::int64_t* values = host.data<std::int64_t>();
+    for (std::int64_t i = 0; i < host.elements(); ++i)
+        check(values[i] < available, "input_ids: ", values[i] + 1, " tokens, but the model has positions for ",
               available);
 }
 
@@ -62,7 +64,10 @@ Tensor DecoderDecoding::step(const Tensor& ids) {
 
 void DecoderDecoding::reorder(std::span<const std::int64_t> rows) {
     for (const auto& layer : cache_) layer->reorder(rows);
-    if (starts_.defined()) starts_ = nn::gather_rows(starts_, rows);
+    if (starts_.defined()) {
+        starts_ = nn::gather_rows(starts_, rows);
+        host_starts_ = starts_.to_vector<std::int64_t>();
+    }
     if (history_.defined()) history_ = nn::gather_rows(history_, rows);
 }
 
@@ -80,20 +85,21 @@ bool DecoderDecoding::keep(std::int64_t tokens) {
 void DecoderDecoding::set_padding(const Padding& padding) {
     check(!padding.lengths.defined(), "prompts of different lengths are padded on the left, not on the right");
     starts_ = padding.starts;
+    host_starts_ = starts_.defined() ? starts_.to_vector<std::int64_t>() : std::vector<std::int64_t>();
 }
 
 // (T), or (B, T) where rows begin at different places; padding stands at the first position.
 Tensor DecoderDecoding::next_positions(const Tensor& ids) const {
     check(ids.rank() == 2, "input_ids: expected (B, T), found ", ids.shape());
     const std::int64_t count = ids.size(1), begin = cache_.front()->length() + first_position_;
-    std::vector<std::int64_t> positions;
-    const std::vector<std::int64_t> starts =
-        starts_.defined() ? starts_.to_vector<std::int64_t>() : std::vector<std::int64_t>{0};
-    for (const std::int64_t start : starts)
-        for (std::int64_t at = begin; at < begin + count; ++at)
-            positions.push_back(std::max(first_position_, at - start));
-    const Tensor all = Tensor::from(positions, {static_cast<std::int64_t>(starts.size()), count}).to(ids.device());
-    return starts_.defined() ? all : ops::reshape(all, {count});
+    const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(1, host_starts_.size()));
+    const Tensor all = Tensor::empty({rows, count}, DType::I64);
+    std::int64_t* positions = all.data<std::int64_t>();
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const std::int64_t start = host_starts_.empty() ? 0 : host_starts_[static_cast<std::size_t>(row)];
+        for (std::int64_t at = begin; at < begin + count; ++at) *positions++ = std::max(first_position_, at - start);
+    }
+    return (host_starts_.empty() ? ops::reshape(all, {count}) : all).to(ids.device());
 }
 
 Tensor DecoderDecoding::advance(const Tensor& embedded, nn::Context context) {
@@ -176,15 +182,16 @@ Tensor Decoder::forward(const Batch& batch, const nn::Context& given, const Obse
 Tensor Decoder::loss(const Batch& batch, const nn::Context& given) const {
     const nn::Context context = causal_context(batch, given);
     const Tensor hidden = run(embed(batch.input_ids, context, context.positions), context);
-    return next_token_loss(hidden, batch.labels.defined() ? batch.labels : batch.input_ids);
+    return next_token_loss(hidden, batch.labels.defined() ? batch.labels : batch.input_ids, context);
 }
 
-Tensor Decoder::next_token_loss(const Tensor& hidden, const Tensor& labels) const {
+Tensor Decoder::next_token_loss(const Tensor& hidden, const Tensor& labels, const nn::Context& context) const {
     const std::int64_t count = hidden.size(1);
     check(labels.rank() == 2 && labels.size(1) == count && count > 1, "labels: expected (B, ", count, "), found ",
           labels.shape());
-    return ops::linear_cross_entropy(ops::slice(hidden, 1, 0, count - 1), tied_ ? tokens_.weight : head_.weight,
-                                     ops::slice(labels, 1, 1, count), {.soft_cap = logit_soft_cap_});
+    return ops::linear_cross_entropy(
+        ops::slice(hidden, 1, 0, count - 1), tied_ ? tokens_.weight : head_.weight, ops::slice(labels, 1, 1, count),
+        {.label_smoothing = context.label_smoothing, .z_loss = context.z_loss, .soft_cap = logit_soft_cap_});
 }
 
 std::unique_ptr<Decoding> Decoder::decode(std::int64_t capacity) const {

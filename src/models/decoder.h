@@ -42,7 +42,7 @@ class Decoder : public Model {
                const Observer& observer = {}) const;
     Tensor scores(const Tensor& hidden) const;
     // The mean loss of predicting each label from the hidden state before it; −100 is ignored.
-    Tensor next_token_loss(const Tensor& hidden, const Tensor& labels) const;
+    Tensor next_token_loss(const Tensor& hidden, const Tensor& labels, const nn::Context& context) const;
     nn::StackCache make_cache(std::int64_t capacity) const { return stack_.make_cache(capacity); }
 
     std::int64_t vocabulary() const { return tokens_.weight.size(0); }
@@ -86,8 +86,9 @@ class DecoderDecoding : public Decoding {
 
     const Decoder& decoder_;
     nn::StackCache cache_;
-    Tensor history_;  // all ids so far, where they may have to be read again
-    Tensor starts_;   // (B) where each row's tokens begin; undefined where all begin at 0
+    Tensor history_;                         // all ids so far, where they may have to be read again
+    Tensor starts_;                          // (B) where each row's tokens begin; undefined where all begin at 0
+    std::vector<std::int64_t> host_starts_;  // the same on the host, where positions are counted
     std::int64_t first_position_;
 };
 

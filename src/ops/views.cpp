@@ -58,15 +58,14 @@ Shape resolve_unknown(const Tensor& x, Shape shape) {
 
 }  // namespace
 
-Tensor permute(const Tensor& x, const std::vector<int>& order) {
+Tensor permute(const Tensor& x, const Shape& order) {
     const int rank = x.rank();
-    check(static_cast<int>(order.size()) == rank, "permute: ", order.size(), " dimensions named for shape ", x.shape());
-    Shape shape = x.shape(), strides = x.strides();
-    std::vector<int> inverse(order.size(), -1);
+    check(order.rank() == rank, "permute: ", order.rank(), " dimensions named for shape ", x.shape());
+    Shape shape = x.shape(), strides = x.strides(), inverse = Shape::of_rank(rank, -1);
     for (int i = 0; i < rank; ++i) {
-        const int source = x.shape().wrap(order[static_cast<std::size_t>(i)]);
-        check(inverse[static_cast<std::size_t>(source)] < 0, "permute: dimension ", source, " is named twice");
-        inverse[static_cast<std::size_t>(source)] = i;
+        const int source = x.shape().wrap(static_cast<int>(order[i]));
+        check(inverse[source] < 0, "permute: dimension ", source, " is named twice");
+        inverse[source] = i;
         shape[i] = x.shape()[source];
         strides[i] = x.strides()[source];
     }
@@ -75,9 +74,9 @@ Tensor permute(const Tensor& x, const std::vector<int>& order) {
 }
 
 Tensor transpose(const Tensor& x, int a, int b) {
-    std::vector<int> order(static_cast<std::size_t>(x.rank()));
-    for (int i = 0; i < x.rank(); ++i) order[static_cast<std::size_t>(i)] = i;
-    std::swap(order[static_cast<std::size_t>(x.shape().wrap(a))], order[static_cast<std::size_t>(x.shape().wrap(b))]);
+    Shape order = Shape::of_rank(x.rank());
+    for (int i = 0; i < x.rank(); ++i) order[i] = i;
+    std::swap(order[x.shape().wrap(a)], order[x.shape().wrap(b)]);
     return permute(x, order);
 }
 

@@ -2,14 +2,12 @@
 // leave no other way. Writing to a view writes to the tensor.
 #pragma once
 
-#include <vector>
-
 #include "tensor/tensor.h"
 
 namespace tessera::ops {
 
-Tensor permute(const Tensor& x, const std::vector<int>& order);  // permute(x, {0, 2, 1}): dimension i is x's order[i]
-Tensor transpose(const Tensor& x, int a, int b);                 // swaps two dimensions
+Tensor permute(const Tensor& x, const Shape& order);  // permute(x, {0, 2, 1}): dimension i is x's order[i]
+Tensor transpose(const Tensor& x, int a, int b);      // swaps two dimensions
 Tensor slice(const Tensor& x, int dim, std::int64_t begin, std::int64_t end, std::int64_t step = 1);
 Tensor select(const Tensor& x, int dim, std::int64_t index);  // slice of one, its dimension dropped
 Tensor reshape(const Tensor& x, Shape shape);                 // one dimension may be -1

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/memory.h"
+#include "core/pool_allocator.h"
 
 namespace tessera {
 namespace {
@@ -18,6 +19,10 @@ Storage::Storage(Device device, void* data, std::size_t bytes, std::shared_ptr<c
     : device_(device), data_(data), bytes_(bytes), owner_(std::move(owner)) {
     check(owner_ != nullptr, "storage over borrowed bytes needs their owner");
     ++live_storages;
+}
+
+std::shared_ptr<Storage> Storage::of(Device device, std::size_t bytes) {
+    return std::allocate_shared<Storage>(PoolAllocator<Storage>(), device, bytes);
 }
 
 std::shared_ptr<Storage> Storage::without_memory(Device device) {

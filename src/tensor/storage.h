@@ -13,6 +13,7 @@ namespace tessera {
 class Storage {
    public:
     Storage(Device device, std::size_t bytes);
+    static std::shared_ptr<Storage> of(Device device, std::size_t bytes);  // the object itself comes from a pool too
     // `owner` is kept alive as long as the storage.
     Storage(Device device, void* data, std::size_t bytes, std::shared_ptr<const void> owner);
     static std::shared_ptr<Storage> without_memory(Device device);  // data() is null

@@ -62,12 +62,6 @@ std::int64_t live_nodes() { return nodes_alive; }
 
 namespace {
 
-bool any_requires_grad(const std::vector<Tensor>& inputs) {
-    for (const Tensor& input : inputs)
-        if (input.requires_grad()) return true;
-    return false;
-}
-
 std::vector<Tensor> put_on_tape(const char* op, std::vector<Tensor> outputs, const std::vector<Tensor>& inputs,
                                 BackwardMany backward) {
     const auto node = std::make_shared<Node>();
@@ -90,20 +84,27 @@ std::vector<Tensor> put_on_tape(const char* op, std::vector<Tensor> outputs, con
 
 }  // namespace
 
+bool is_recorded(std::span<const Tensor> inputs) {
+    if (!is_recording) return false;
+    for (const Tensor& input : inputs)
+        if (input.requires_grad()) return true;
+    return false;
+}
+
 std::vector<Tensor> record(const char* op, std::vector<Tensor> outputs, const std::vector<Tensor>& inputs,
                            BackwardMany backward) {
-    if (!is_recording || !any_requires_grad(inputs)) return outputs;
+    if (!is_recorded(inputs)) return outputs;
     return put_on_tape(op, std::move(outputs), inputs, std::move(backward));
 }
 
 Tensor record(const char* op, Tensor output, const std::vector<Tensor>& inputs, Backward backward) {
-    if (!is_recording || !any_requires_grad(inputs)) return output;
+    if (!is_recorded(inputs)) return output;
     return put_on_tape(op, {std::move(output)}, inputs, [backward = std::move(backward)](const Gradients& gradients) {
         return backward(gradients[0]);
     })[0];
 }
 
-Tensor record_without_gradient(const char* op, Tensor output, const std::vector<Tensor>& inputs) {
+Tensor record_without_gradient(const char* op, Tensor output, std::initializer_list<Tensor> inputs) {
     return record(op, std::move(output), inputs, [op](const Tensor&) -> Gradients { fail(op, ": has no gradient"); });
 }
 

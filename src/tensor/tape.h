@@ -5,7 +5,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "tensor/tensor.h"
@@ -39,13 +42,20 @@ class NoGrad {
 // Puts an op on the tape and returns its output(s), now requiring a gradient, if any input requires one and the tape is
 // recording; otherwise drops the closure. The closure runs under NoGrad. It must capture its own output, if it needs
 // it, as output.detach(): the output's node owns the closure, and a cycle would never be freed.
+// Where nothing is recorded nothing is allocated: a closure becomes a function object only on the tape.
 using Backward = std::function<Gradients(const Tensor& output_gradient)>;
 using BackwardMany = std::function<Gradients(const Gradients& output_gradients)>;  // zeros where an output was not used
 Tensor record(const char* op, Tensor output, const std::vector<Tensor>& inputs, Backward backward);
 std::vector<Tensor> record(const char* op, std::vector<Tensor> outputs, const std::vector<Tensor>& inputs,
                            BackwardMany backward);
+bool is_recorded(std::span<const Tensor> inputs);  // recording, and one of them requires a gradient
+template <class Closure>
+Tensor record(const char* op, Tensor output, std::initializer_list<Tensor> inputs, Closure&& backward) {
+    if (!is_recorded({inputs.begin(), inputs.size()})) return output;
+    return record(op, std::move(output), std::vector<Tensor>(inputs), Backward(std::forward<Closure>(backward)));
+}
 // For an op without a gradient: asking for one throws, naming the op, instead of silently training nothing.
-Tensor record_without_gradient(const char* op, Tensor output, const std::vector<Tensor>& inputs);
+Tensor record_without_gradient(const char* op, Tensor output, std::initializer_list<Tensor> inputs);
 
 // Adds d loss / d leaf to the gradient of every leaf that `loss` (one element) depends on.
 void backward(const Tensor& loss);

@@ -13,7 +13,7 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, DType dtype, Shape shape, Shape
 
 Tensor Tensor::empty(Shape shape, DType dtype, Device device) {
     const auto bytes = static_cast<std::size_t>(bytes_of(dtype, shape.elements()));
-    return {std::make_shared<Storage>(device, bytes), dtype, shape, contiguous_strides(shape), 0};
+    return {Storage::of(device, bytes), dtype, shape, contiguous_strides(shape), 0};
 }
 
 Tensor Tensor::deferred(Shape shape, DType dtype, Device device) {

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "formats/byte_reader.h"
+#include "tokenizers/adjacent_pairs.h"
 #include "tokenizers/byte_level.h"
 #include "tokenizers/byte_pieces.h"
 #include "tokenizers/merge_table.h"
@@ -105,6 +106,7 @@ class Bpe : public Model {
         : vocabulary_(std::move(vocabulary)), options_(options), merges_(merges.size()) {
         if (options.bytes) keep_bytes();
         add_merges(merges, source);
+        learn_pairs();
         if (options.unknown) unknown_ = vocabulary_.find(*options.unknown);
         check(!options.unknown || options.unknown->empty() || unknown_ >= 0, source,
               ": model.unk_token: ", formats::shown(*options.unknown), " is not in the vocabulary");
@@ -141,9 +143,34 @@ class Bpe : public Model {
         }
     }
 
+    // Only between characters that are tokens: an unknown one may be joined to its neighbours.
+    void cut(std::string_view word, FunctionRef<void(std::string_view)> give) const override {
+        std::size_t begin = 0;
+        if (cuttable_)
+            AdjacentPairs::for_each_pair(word, [&](char32_t left, char32_t right, std::size_t at) {
+                if (pairs_.has(left, right) || !is_known(word, character_before(word, at)) || !is_known(word, at))
+                    return;
+                give(word.substr(begin, at - begin));
+                begin = at;
+            });
+        give(word.substr(begin));
+    }
+
     const Vocabulary& vocabulary() const override { return vocabulary_; }
 
    private:
+    bool is_known(std::string_view word, std::size_t at) const {
+        const std::size_t length = character_length(word[at]);
+        return length == 1 ? single_[static_cast<unsigned char>(word[at])] >= 0
+                           : vocabulary_.find(word.substr(at, length)) >= 0;
+    }
+
+    void learn_pairs() {
+        cuttable_ = !options_.bytes && options_.continuing_prefix.empty() && options_.end_suffix.empty();
+        for (std::int64_t id = 0; cuttable_ && id < vocabulary_.size(); ++id)
+            if (vocabulary_.has(id)) pairs_.add(vocabulary_.token(id));
+    }
+
     // The tokens as words are written.
     const Vocabulary& keys() const { return options_.bytes ? bytes_ : vocabulary_; }
 
@@ -163,8 +190,8 @@ class Bpe : public Model {
             const auto& [left, right] = merges[i];
             const auto id = [&](std::string_view token) {
                 const std::int32_t found = vocabulary_.find(token);
-                check(found >= 0, source, ": model.merges: entry ", i, ": ", formats::shown(token),
-                      " is not in the vocabulary");
+                if (found < 0)
+                    fail(source, ": model.merges: entry ", i, ": ", formats::shown(token), " is not in the vocabulary");
                 return static_cast<std::uint32_t>(found);
             };
             merged.assign(left).append(right.substr(std::min(prefix, right.size())));
@@ -234,6 +261,8 @@ class Bpe : public Model {
     Vocabulary vocabulary_, bytes_;
     BpeOptions options_;
     MergeTable merges_;
+    AdjacentPairs pairs_;
+    bool cuttable_ = false;
     std::int32_t unknown_ = -1;
     std::array<std::int32_t, 256> fallback_{}, single_{};
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/function_ref.h"
 #include "tokenizers/tokenizer.h"
 #include "tokenizers/vocabulary.h"
 
@@ -14,6 +15,8 @@ class Model {
     virtual ~Model() = default;
     // `word` is not empty. Const and without hidden state: many threads encode at once.
     virtual void encode(std::string_view word, Ids& out) const = 0;
+    // Parts of a long word that can be encoded each on its own with the same result.
+    virtual void cut(std::string_view word, FunctionRef<void(std::string_view part)> give) const { give(word); }
     virtual const Vocabulary& vocabulary() const = 0;
 };
 

@@ -35,8 +35,9 @@ Vocabulary read_vocabulary(const Json& json, const std::string& source) {
     for (const Json::Member& entry : tokens.members()) {
         const bool fits = entry.value.is_integer() && entry.value.as_integer() >= 0 &&
                           entry.value.as_integer() < Vocabulary::most_ids;
-        check(fits, source, ": model.vocab: ", formats::shown(entry.key), ": expected an id below ",
-              Vocabulary::most_ids, ", found ", entry.value);
+        if (!fits)
+            fail(source, ": model.vocab: ", formats::shown(entry.key), ": expected an id below ", Vocabulary::most_ids,
+                 ", found ", entry.value);
         vocabulary.add(entry.key, entry.value.as_integer());
     }
     return vocabulary;

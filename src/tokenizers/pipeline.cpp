@@ -98,7 +98,13 @@ class Pipeline : public Tokenizer {
     void append_words(Piece piece, WordCache& cache, Ids& out) const {
         const auto append = [&](Piece word) {
             if (word.text.empty()) return;
-            cache.append(word.text, out, [&] { parts_.model->encode(word.text, out); });
+            const auto append_part = [&](std::string_view part) {
+                cache.append(part, out, [&] { parts_.model->encode(part, out); });
+            };
+            if (word.text.size() > WordCache::longest_word)
+                parts_.model->cut(word.text, append_part);
+            else
+                append_part(word.text);
         };
         if (parts_.pre_tokenizer)
             parts_.pre_tokenizer->split(piece, append);

@@ -58,6 +58,20 @@ struct FreeStack {
     void operator()(pcre2_jit_stack* stack) const { pcre2_jit_stack_free(stack); }
 };
 
+// What matching needs: made once per thread, because making it takes longer than most matches.
+struct Room {
+    std::unique_ptr<pcre2_match_data, FreeData> data{pcre2_match_data_create(1, nullptr)};
+    std::unique_ptr<pcre2_match_context, FreeContext> context{pcre2_match_context_create(nullptr)};
+    std::unique_ptr<pcre2_jit_stack, FreeStack> stack{
+        pcre2_jit_stack_create(std::size_t{32} << 10, std::size_t{64} << 20, nullptr)};
+
+    Room() { pcre2_jit_stack_assign(context.get(), nullptr, stack.get()); }
+    static const Room& of_thread() {
+        static thread_local const Room room;
+        return room;
+    }
+};
+
 std::string message_of(int error) {
     PCRE2_UCHAR text[256];
     pcre2_get_error_message(error, text, sizeof text);
@@ -74,35 +88,29 @@ class RegexSplitter : public Splitter {
                                   PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &place,
                                   nullptr));
         check(code_ != nullptr, name, ": no regular expression: ", message_of(error), " at byte ", place);
-        compiled_ = pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE) == 0;
+        pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // without it, patterns are interpreted
     }
 
     void find(std::string_view text, FunctionRef<void(std::size_t, std::size_t)> give) const override {
-        const std::unique_ptr<pcre2_match_data, FreeData> data(
-            pcre2_match_data_create_from_pattern(code_.get(), nullptr));
-        const std::unique_ptr<pcre2_match_context, FreeContext> context(pcre2_match_context_create(nullptr));
-        const std::unique_ptr<pcre2_jit_stack, FreeStack> stack(
-            compiled_ ? pcre2_jit_stack_create(std::size_t{32} << 10, std::size_t{64} << 20, nullptr) : nullptr);
-        if (compiled_) pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
+        const Room& room = Room::of_thread();
         const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-        std::size_t at = 0;
-        while (at < text.size()) {
+        for (std::size_t at = 0; at < text.size();) {
             // The text is known to be valid; asking again at every match would take the square of the time.
             const int found = pcre2_match(code_.get(), subject, text.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY,
-                                          data.get(), context.get());
+                                          room.data.get(), room.context.get());
             if (found == PCRE2_ERROR_NOMATCH) return;
-            check(found > 0, name_, ": the pattern gives up: ", message_of(found));
-            const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
-            check(ends[0] >= at && ends[1] > ends[0], name_, ": the pattern moves its own beginning");
-            give(ends[0], ends[1]);
-            at = ends[1];
+            check(found >= 0, name_, ": the pattern gives up: ", message_of(found));
+            const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(room.data.get());
+            const std::size_t begin = ends[0], end = ends[1];
+            check(begin >= at && end > begin, name_, ": the pattern moves its own beginning");
+            at = end;
+            give(begin, end);  // may look for another pattern in the same room
         }
     }
 
    private:
     std::string name_;
     std::unique_ptr<pcre2_code, FreeCode> code_;
-    bool compiled_ = false;
 };
 
 }  // namespace

@@ -6,12 +6,14 @@
 #include <unordered_map>
 
 #include "core/error.h"
+#include "tokenizers/adjacent_pairs.h"
 #include "tokenizers/byte_pieces.h"
 #include "tokenizers/character_map.h"
 #include "tokenizers/scored_bpe.h"
 #include "tokenizers/trie.h"
 #include "tokenizers/utf8.h"
 #include "tokenizers/vocabulary.h"
+#include "tokenizers/word_cache.h"
 
 namespace tessera::tokenizers {
 namespace {
@@ -85,7 +87,10 @@ class SentencePiece : public Tokenizer {
         const auto id = static_cast<std::int64_t>(i);
         if (kind == Kind::Normal || kind == Kind::UserDefined || kind == Kind::Unused) {
             pieces_.add(text, id);
-            trie_.add(text, static_cast<std::uint32_t>(i));
+            if (file_.algorithm == SentencePieceFile::Algorithm::Bpe)
+                pairs_.add(text);
+            else
+                trie_.add(text, static_cast<std::uint32_t>(i));
         } else {
             reserved_.add(text, id);
         }
@@ -152,20 +157,39 @@ class SentencePiece : public Tokenizer {
         return is_valid_utf8(out) ? out : repaired_utf8(out);
     }
 
-    void append_part(const std::string& text, Ids& out) const {
-        const std::size_t first = out.size();
+    void append_part(std::string_view text, Ids& out) const {
+        const auto first = static_cast<std::ptrdiff_t>(out.size());
         const auto append = [&](std::string_view piece_text, std::int64_t id) {
-            if (id != file_.unknown)
-                out.push_back(id);
-            else if (file_.byte_fallback)
+            if (id == file_.unknown && file_.byte_fallback)
                 for (const char c : piece_text) out.push_back(bytes_[static_cast<unsigned char>(c)]);
-            else if (out.size() == first || out.back() != id)  // a run of unknown pieces is one
+            else
                 out.push_back(id);
         };
         if (file_.algorithm == SentencePieceFile::Algorithm::Bpe)
-            for_each_merged(text, append);
+            append_merged(text, append, out);
         else
             for_each_best(text, append);
+        // A run of unknown pieces is one.
+        out.erase(std::unique(out.begin() + first, out.end(),
+                              [&](std::int64_t a, std::int64_t b) { return a == b && a == file_.unknown; }),
+                  out.end());
+    }
+
+    // By parts that no piece reaches across, most of which were seen before.
+    template <class Append>
+    void append_merged(std::string_view text, Append append, Ids& out) const {
+        std::unique_ptr<WordCache> cache = caches_.take();
+        std::size_t begin = 0;
+        const auto part = [&](std::size_t end) {
+            const std::string_view word = text.substr(begin, end - begin);
+            if (!word.empty()) cache->append(word, out, [&] { for_each_merged(word, append); });
+            begin = end;
+        };
+        AdjacentPairs::for_each_pair(text, [&](char32_t left, char32_t right, std::size_t at) {
+            if (!pairs_.has(left, right)) part(at);
+        });
+        part(text.size());
+        caches_.give_back(std::move(cache));
     }
 
     template <class Append>
@@ -252,7 +276,10 @@ class SentencePiece : public Tokenizer {
     AddedTokens added_;
     std::optional<CharacterMap> map_;
     Vocabulary pieces_, reserved_;  // what text can be cut into, and the others
-    Trie trie_, user_defined_;
+    AdjacentPairs pairs_;           // for BPE
+    Trie trie_;                     // for the unigram model
+    Trie user_defined_;
+    mutable WordCaches caches_;
     bool has_user_defined_ = false;
     float lowest_ = FLT_MAX, highest_ = FLT_MIN;
     std::array<std::int32_t, 256> bytes_{};

@@ -21,6 +21,8 @@ TEST(Classify, NamesTheClassesOfEachPicture) {
     EXPECT_NE(text.find("picture.png\n"), text.npos);
     EXPECT_NE(text.find("picture.jpg\n"), text.npos);
     EXPECT_NE(text.find("LABEL_1"), text.npos);
+    EXPECT_EQ(expect_success({"classify", golden_path("vit"), png, jpeg}).out, text);
+    EXPECT_EQ(expect_success({"classify", golden_path("vit"), "--image", png, jpeg}).out, text);
     const testing::Answer run =
         expect_success({"classify", golden_path("vit"), "--image", png, "--image", jpeg, "--json", "--top", "0"});
     const Json answers = Json::parse(run.out, "standard output");

@@ -86,10 +86,40 @@ TEST(Image, ExifOrientationTurnsThePicture) {
     EXPECT_EQ(decode(picture_bytes("exif6.webp")), upright(drawn_picture(), 6));
 }
 
+// Where EXIF says nothing, XMP may.
+TEST(Image, XmpOrientationTurnsThePicture) {
+    const std::string plain = picture_bytes("s444.jpg");
+    const auto with_xmp = [&](const std::string& word) {
+        const std::string text =
+            std::string("http://ns.adobe.com/xap/1.0/\0", 29) + "<x:xmpmeta tiff:Orientations " + word;
+        const std::string marker{'\xff', '\xe1', '\0', static_cast<char>(text.size() + 2)};
+        return plain.substr(0, 2) + marker + text + plain.substr(2);
+    };
+    const Image image = decode(plain);
+    EXPECT_EQ(decode(with_xmp("tiff:Orientation=\"6\"/>")), upright(image, 6));
+    EXPECT_EQ(decode(with_xmp("<tiff:Orientation>3</tiff:Orientation>")), upright(image, 3));
+    for (const char* word : {"tiff:Orientation=\"9\"", "tiff:Orientation=\"", "tiff:Orientation", "tiff:Orientation>x"})
+        EXPECT_EQ(decode(with_xmp(word)), image) << word;
+    EXPECT_EQ(decode(with_orientation(with_xmp("tiff:Orientation=\"6\"/>"), 8, true)), upright(image, 8));
+}
+
+// A PNG may tell its orientation after its pixels.
+TEST(Image, MetadataAfterThePixelsCount) {
+    std::string bytes = picture_bytes("exif3.png");
+    const std::size_t chunk = bytes.find("eXIf") - 4;
+    const std::size_t length = 12 + static_cast<std::size_t>(static_cast<unsigned char>(bytes[chunk + 2]) * 256 +
+                                                             static_cast<unsigned char>(bytes[chunk + 3]));
+    const std::string exif = bytes.substr(chunk, length);
+    bytes.erase(chunk, length);
+    EXPECT_EQ(decode(bytes), drawn_picture());
+    bytes.insert(bytes.find("IEND") - 4, exif);
+    EXPECT_EQ(decode(bytes), upright(drawn_picture(), 3));
+}
+
 TEST(Image, DamagedExifIsUpright) {
     const std::string exif = with_orientation("\xff\xd8", 6, true).substr(12);
     for (std::size_t length = 0; length < exif.size() - 8; ++length)
-        EXPECT_EQ(exif_orientation({reinterpret_cast<const std::uint8_t*>(exif.data()), length}), 1) << length;
+        EXPECT_EQ(exif_orientation({reinterpret_cast<const std::uint8_t*>(exif.data()), length}), 0) << length;
     EXPECT_EQ(exif_orientation({reinterpret_cast<const std::uint8_t*>(exif.data()), exif.size()}), 6);
 }
 

@@ -1,5 +1,7 @@
 #include "inference/generator.h"
 
+#include "inference/conversation.h"
+
 #include <gtest/gtest.h>
 
 #include "models/catalog.h"
@@ -148,6 +150,29 @@ TEST(Generator, MemoryFollowsTheTextAndNotTheLimit) {
                                 [&](const NewToken&) { return ++count < 10; });
     EXPECT_EQ(large.tokens, small.tokens);
     EXPECT_EQ(large.cache_bytes, small.cache_bytes);
+}
+
+TEST(Conversation, AnswersAsAFreshGenerationAndReadsOnlyWhatIsNew) {
+    for (const char* name : {"llama", "gpt2", "mistral-w5", "deepseek-v2"}) {
+        SCOPED_TRACE(name);
+        const auto model = models::load(golden_path(name));
+        const GenerateOptions options{.max_new_tokens = 5};
+        Conversation conversation(*model);
+        std::vector<std::int64_t> text{5, 17, 42};
+        for (int turn = 0; turn < 4; ++turn) {
+            const models::Batch prompt = batch_of({text});
+            const auto answer = conversation.answer(prompt, options).tokens[0];
+            EXPECT_EQ(answer, generate(*model, prompt, options).tokens[0]);
+            // All but what was chosen last and what came since; at the end, two tokens, unless the ring has gone round.
+            const std::int64_t known = std::string(name) == "mistral-w5" ? 0 : 2;
+            const auto since = static_cast<std::int64_t>(text.size()) - 4;
+            EXPECT_EQ(conversation.reused(), turn == 0 ? 0 : turn == 3 ? known : since);
+            text.insert(text.end(), answer.begin(), answer.end());
+            text.insert(text.end(), {3, static_cast<std::int64_t>(7 + turn), 60});
+            if (turn == 2) text = {5, 17, 43, 44};  // begins again, but for two tokens
+        }
+        testing::expect_error([&] { conversation.answer(batch_of({{1}, {2}}), options); }, {"one prompt"});
+    }
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ Tensor scrambled_layout(const Tensor& x) {
     if (x.rank() == 0) return x;
     // Dimensions reversed in memory, each padded by one: no dimension is contiguous and rows do not merge.
     Shape padded = Shape::of_rank(x.rank());
-    std::vector<int> reversed;
+    Shape reversed;
     for (int i = 0; i < x.rank(); ++i) {
         padded[i] = x.shape()[x.rank() - 1 - i] + 1;
         reversed.push_back(x.rank() - 1 - i);

@@ -39,7 +39,9 @@ inline Tensor random_view(Draw& draw, const RandomViewOptions& options = {}) {
     }
     if (draw(3) == 0) std::sort(order.begin(), order.end());
     const auto seed = static_cast<std::uint64_t>(draw(1 << 30));
-    Tensor x = ops::permute(random_tensor(stored, seed, 0, 1, options.dtype), order);
+    Shape dimensions;
+    for (const int dimension : order) dimensions.push_back(dimension);
+    Tensor x = ops::permute(random_tensor(stored, seed, 0, 1, options.dtype), dimensions);
     for (int i = 0; i < rank; ++i) {
         if (x.size(i) > 2 && draw(4) == 0) x = ops::slice(x, i, 1, x.size(i), 1 + draw(2));
         stretched[i] = options.stretch && x.size(i) == 1 && draw(2) ? 1 + draw(options.max_size) : x.size(i);

@@ -6,30 +6,38 @@
 #include "core/parallel.h"
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/quantised_rows.h"
+#include "kernels/cpu/scratch.h"
 #include "kernels/gather.h"
 #include "kernels/memory.h"
 
 namespace tessera {
 namespace {
 
-std::vector<std::int64_t> checked_ids(const View& ids, std::int64_t vocabulary) {
-    std::vector<std::int64_t> list(static_cast<std::size_t>(ids.elements()));
-    visit_index(ids.dtype, "embedding", [&]<class Index>(Type<Index>) {
-        for (std::size_t n = 0; n < list.size(); ++n) {
-            const std::int64_t id = ids.as<Index>()[static_cast<std::int64_t>(n) * ids.strides[0]];
-            check(id >= 0 && id < vocabulary, "embedding: id ", id, " is outside the vocabulary of ", vocabulary);
-            list[n] = id;
-        }
-    });
-    return list;
-}
+// The ids one after the other, each within the vocabulary.
+class CheckedIds {
+   public:
+    CheckedIds(const View& ids, std::int64_t vocabulary)
+        : memory_(ids.elements() * static_cast<std::int64_t>(sizeof(std::int64_t))) {
+        visit_index(ids.dtype, "embedding", [&]<class Index>(Type<Index>) {
+            for (std::int64_t n = 0; n < ids.elements(); ++n) {
+                const std::int64_t id = ids.as<Index>()[n * ids.strides[0]];
+                check(id >= 0 && id < vocabulary, "embedding: id ", id, " is outside the vocabulary of ", vocabulary);
+                memory_.as<std::int64_t>()[n] = id;
+            }
+        });
+    }
+    std::int64_t operator[](std::int64_t n) const { return memory_.as<std::int64_t>()[n]; }
+
+   private:
+    Scratch memory_;
+};
 
 template <class T>
-void copy_rows(const View& table, const std::vector<std::int64_t>& ids, const View& out, std::int64_t grain) {
+void copy_rows(const View& table, const CheckedIds& ids, const View& out, std::int64_t grain) {
     const std::int64_t width = out.shape[1];
     parallel_for(out.shape[0], grain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t n = begin; n < end; ++n) {
-            const T* from = table.as<T>() + ids[static_cast<std::size_t>(n)] * table.strides[0];
+            const T* from = table.as<T>() + ids[n] * table.strides[0];
             T* to = out.as<T>() + n * out.strides[0];
             if (table.strides[1] == 1 && out.strides[1] == 1)
                 std::copy_n(from, width, to);
@@ -39,20 +47,19 @@ void copy_rows(const View& table, const std::vector<std::int64_t>& ids, const Vi
     });
 }
 
-void decode_rows(const View& table, const std::vector<std::int64_t>& ids, const View& out, std::int64_t grain) {
+void decode_rows(const View& table, const CheckedIds& ids, const View& out, std::int64_t grain) {
     check(out.is_contiguous() && out.dtype == DType::F32, "embedding: a table of ", table.dtype, " gives f32");
     const QuantisedRows rows(table, "embedding");
     const std::int64_t width = out.shape[1];
     const DTypeInfo& facts = info(table.dtype);
     parallel_for(out.shape[0], grain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t n = begin; n < end; ++n)
-            facts.codec->decode(rows.row(ids[static_cast<std::size_t>(n)]), out.as<float>() + n * width,
-                                width / facts.block_elements);
+            facts.codec->decode(rows.row(ids[n]), out.as<float>() + n * width, width / facts.block_elements);
     });
 }
 
 void embedding_on_cpu(const View& table, const View& ids, const View& out) {
-    const std::vector<std::int64_t> list = checked_ids(ids, table.shape[0]);
+    const CheckedIds list(ids, table.shape[0]);
     const std::int64_t grain = std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, out.shape[1]));
     if (is_quantised(table.dtype)) return decode_rows(table, list, out, grain);
     visit_float(table.dtype, "embedding", [&]<class T>(Type<T>) { copy_rows<T>(table, list, out, grain); });
@@ -76,11 +83,11 @@ void sum_rows_of(const std::int64_t* positions, std::int64_t count, const View& 
 
 void embedding_backward_on_cpu(const View& ids, const View& gradient, const View& table_gradient) {
     kernels::fill.on(cpu)(0, table_gradient);
-    const std::vector<std::int64_t> list = checked_ids(ids, table_gradient.shape[0]);
+    const CheckedIds list(ids, table_gradient.shape[0]);
     // Positions grouped by id, in order within an id: each id is then summed by one thread, in order.
-    std::vector<std::int64_t> order(list.size());
+    std::vector<std::int64_t> order(static_cast<std::size_t>(ids.elements()));
     std::iota(order.begin(), order.end(), 0);
-    const auto id_at = [&](std::int64_t position) { return list[static_cast<std::size_t>(position)]; };
+    const auto id_at = [&](std::int64_t position) { return list[position]; };
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return id_at(a) < id_at(b); });
     std::vector<std::int64_t> starts;
     for (std::size_t i = 0; i < order.size(); ++i)

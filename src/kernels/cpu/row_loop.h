@@ -35,7 +35,12 @@ class RowLoop {
         const auto order_end = std::next(order.begin(), views[0]->rank());
         std::iota(order.begin(), order_end, 0);
         const Shape& written = views[N - 1]->strides;
-        std::stable_sort(order.begin(), order_end, [&](int a, int b) { return written[a] > written[b]; });
+        // Stable, by insertion: std::stable_sort would ask the system for a buffer at every call.
+        for (auto end = order.begin(); end != order_end; ++end) {
+            const auto place =
+                std::upper_bound(order.begin(), end, *end, [&](int a, int b) { return written[a] > written[b]; });
+            std::rotate(place, end, end + 1);
+        }
         std::for_each(order.begin(), order_end, [&](int dim) { add_dimension(views, dim); });
         if (rank_ == 0) push_dimension(1, {});
     }

@@ -1,0 +1,95 @@
+// tessera generate about pictures, from outside: a tiny model of random weights that is made to say what it shall say.
+#include <gtest/gtest.h>
+
+#include "cli/program.h"
+#include "formats/image.h"
+#include "formats/json.h"
+#include "support/goldens.h"
+#include "support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+using testing::expect_refusal;
+using testing::expect_success;
+using testing::golden_path;
+
+const std::string config = R"({"model_type": "paligemma", "image_token_index": 1101, "projection_dim": 16,
+    "bos_token_id": 1, "eos_token_id": 2,
+    "text_config": {"model_type": "gemma", "vocab_size": 1102, "hidden_size": 16, "num_hidden_layers": 1,
+        "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8, "intermediate_size": 20},
+    "vision_config": {"hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 20,
+        "image_size": 16, "patch_size": 8, "vision_use_head": false}})";
+const std::string picture = golden_path("image-preprocess/picture.png");
+
+class PictureGenerate : public ::testing::Test {
+   protected:
+    void SetUp() override {
+        expect_success({"init", folder.write("config.json", config), model});
+        // A tokenizer of 1100 tokens, and one for a place in the picture.
+        Json tokenizer = Json::read(golden_path("tokenizers/byte-fallback-bpe-llama2/tokenizer.json"));
+        Json added = *tokenizer.find("added_tokens");
+        added.push_back(Json::object()
+                            .set("id", 1100)
+                            .set("content", "<loc0256>")
+                            .set("single_word", false)
+                            .set("lstrip", false)
+                            .set("rstrip", false)
+                            .set("normalized", false)
+                            .set("special", false));
+        tokenizer.set("added_tokens", std::move(added));
+        tokenizer.write(fs::path(model) / "tokenizer.json");
+    }
+    Json json_of(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"generate", model, "--json"});
+        return Json::parse(expect_success(arguments).out, "standard output");
+    }
+    testing::TemporaryFolder folder;
+    std::string model = folder / "model";
+};
+
+TEST_F(PictureGenerate, CountsThePicturesTokens) {
+    // 4 patches, the beginning of the text, the text's tokens and a newline.
+    const auto tokens = [&](const std::vector<std::string>& arguments) {
+        const Json out = json_of(arguments);
+        return out.find("prompt_tokens")->as_integer();
+    };
+    const std::int64_t one = tokens({"caption en", "--image", picture, "--max-new", "2"});
+    EXPECT_GT(one, 4 + 2);
+    EXPECT_EQ(tokens({"caption en", "--image", picture, "--image", picture, "--max-new", "2"}), one + 4);
+    EXPECT_EQ(tokens({"<image>caption en", "--image", picture, "--max-new", "2"}), one);
+    EXPECT_LT(tokens({"--image", picture, "--max-new", "2"}), one);  // no prompt: to describe it
+    const Json two = json_of({"a", "b", "--image", picture, "--max-new", "2"});
+    EXPECT_EQ(two.find("answers")->items().size(), 2u);
+}
+
+TEST_F(PictureGenerate, BoxesAreListedAndDrawn) {
+    const std::string drawn = folder / "out.png";
+    const Json out =
+        json_of({"detect cat", "--image", picture, "--max-new", "4", "--logit-bias", "1100=100", "--draw", drawn});
+    const Json& answer = out.find("answers")->items()[0];
+    EXPECT_EQ(answer.find("text")->as_string(), "<loc0256><loc0256><loc0256><loc0256>");
+    const std::vector<Json> boxes = answer.find("detections")->items();
+    ASSERT_EQ(boxes.size(), 1u);
+    EXPECT_EQ(boxes[0].find("left")->as_integer(), 23);  // a quarter of 90, rounded
+    EXPECT_EQ(boxes[0].find("top")->as_integer(), 15);
+    const formats::Image before = formats::read_image(picture), after = formats::read_image(drawn);
+    EXPECT_EQ(after.width, before.width);
+    EXPECT_EQ(after.height, before.height);
+    EXPECT_EQ(formats::read_image(picture), before);  // the picture itself stays as it is
+}
+
+TEST_F(PictureGenerate, RefusesInOneLine) {
+    expect_refusal(1, {"generate", model, "a", "--draw", folder / "out.png"}, {"--draw", "--image"});
+    expect_refusal(1, {"generate", model, "a", "--image", folder / "none.png"}, {"none.png"});
+    expect_refusal(1, {"generate", model, "a", "--image", picture, "--draw", folder / "no/out.png"}, {"--draw", "no"});
+    expect_refusal(1, {"generate", model, "<image><image>", "--image", picture}, {"2 pictures"});
+    expect_refusal(2, {"generate", model, "--ids", "1", "--image", picture}, {"--image"});
+    expect_refusal(1, {"generate", golden_path("vit"), "a", "--image", picture}, {"vit"});
+    EXPECT_FALSE(fs::exists(folder / "out.png"));
+}
+
+}  // namespace
+}  // namespace tessera
