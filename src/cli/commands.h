@@ -17,6 +17,7 @@ int ops_command(const std::vector<std::string>& arguments);
 int parity_command(const std::vector<std::string>& arguments);
 int score_command(const std::vector<std::string>& arguments);
 int tokenize_command(const std::vector<std::string>& arguments);
+int tokenizer_command(const std::vector<std::string>& arguments);
 int train_command(const std::vector<std::string>& arguments);
 int translate_command(const std::vector<std::string>& arguments);
 

@@ -29,6 +29,7 @@ constexpr Command commands[] = {
     {"init", "a checkpoint of random weights", init_command},
     {"classify", "what pictures show", classify_command},
     {"tokenize", "a text's tokens and their ids", tokenize_command},
+    {"tokenizer", "learn a tokenizer from texts", tokenizer_command},
     {"convert", "another dtype, other files", convert_command},
     {"ops", "every op and the devices that can run it", ops_command},
 };
