@@ -8,11 +8,14 @@ namespace tessera::cli {
 
 int classify_command(const std::vector<std::string>& arguments);
 int convert_command(const std::vector<std::string>& arguments);
+int embed_command(const std::vector<std::string>& arguments);
+int fill_command(const std::vector<std::string>& arguments);
 int generate_command(const std::vector<std::string>& arguments);
 int init_command(const std::vector<std::string>& arguments);
 int inspect_command(const std::vector<std::string>& arguments);
 int ops_command(const std::vector<std::string>& arguments);
 int parity_command(const std::vector<std::string>& arguments);
+int score_command(const std::vector<std::string>& arguments);
 int tokenize_command(const std::vector<std::string>& arguments);
 int translate_command(const std::vector<std::string>& arguments);
 

@@ -20,6 +20,9 @@ struct Command {
 constexpr Command commands[] = {
     {"generate", "continue a prompt", generate_command},
     {"translate", "texts through an encoder-decoder", translate_command},
+    {"embed", "vectors of sentences", embed_command},
+    {"fill", "the gaps of a text", fill_command},
+    {"score", "how well a text is foretold", score_command},
     {"parity", "compare every number with the reference's", parity_command},
     {"inspect", "what a model is and what it costs", inspect_command},
     {"init", "a checkpoint of random weights", init_command},

@@ -1,10 +1,10 @@
 // tessera translate: texts through an encoder–decoder, one answer each.
 #include <chrono>
 #include <cstdio>
-#include <iostream>
 
 #include "cli/commands.h"
 #include "cli/generation_arguments.h"
+#include "cli/input_texts.h"
 #include "cli/terminal.h"
 #include "formats/json.h"
 #include "inference/streamed_text.h"
@@ -15,18 +15,6 @@ namespace {
 using inference::TextModel;
 
 constexpr std::size_t batch_size = 8;
-
-std::vector<std::string> texts_of(const std::vector<std::string>& given) {
-    std::vector<std::string> texts;
-    for (const std::string& text : given) {
-        if (text != "-") {
-            texts.push_back(text);
-            continue;
-        }
-        for (std::string line; std::getline(std::cin, line);) texts.push_back(line);
-    }
-    return texts;
-}
 
 struct Translated {
     std::string text;
@@ -97,7 +85,7 @@ int translate_command(const std::vector<std::string>& arguments) {
           "' has no encoder; see tessera generate");
     const inference::GenerationSettings settings = how.applied(model);
     const std::string before = prefix_of(model, task) + prefix;
-    const std::vector<std::string> texts = texts_of(given);
+    const std::vector<std::string> texts = input_texts(given);
     const auto start = std::chrono::steady_clock::now();
     std::size_t tokens = 0;
     for (std::size_t begin = 0; begin < texts.size(); begin += batch_size) {

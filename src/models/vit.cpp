@@ -119,8 +119,9 @@ static formats::PictureSettings pictures(const Config& config) {
 
 static std::vector<std::string> class_names(const Config& config) {
     const Config names = config.section_or_empty("id2label");
+    const std::int64_t count = read_classes(config);
     std::vector<std::string> list;
-    for (std::int64_t i = 0; i < read_classes(config); ++i)
+    for (std::int64_t i = 0; i < count; ++i)
         list.push_back(names.text(std::to_string(i), text_of("LABEL_", i)));
     return list;
 }

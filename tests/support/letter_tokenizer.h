@@ -30,8 +30,7 @@ class LetterTokenizer : public tokenizers::Tokenizer {
     void append_ids(std::string_view text, tokenizers::Ids& out) const override {
         for (const char c : text) out.push_back(static_cast<unsigned char>(c));
     }
-    tokenizers::Ids surround(const tokenizers::Ids& first, const tokenizers::Ids* second,
-                             bool with_special) const override {
+    tokenizers::Ids surround(tokenizers::Ids first, const tokenizers::Ids* second, bool with_special) const override {
         tokenizers::Ids ids;
         if (with_special) ids.push_back(*special.bos);
         ids.insert(ids.end(), first.begin(), first.end());

@@ -1,0 +1,57 @@
+// tessera score: how well a language model foretells a text.
+#include <cstdio>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "core/mapped_file.h"
+#include "formats/json.h"
+#include "inference/score.h"
+
+namespace tessera::cli {
+
+int score_command(const std::vector<std::string>& arguments) {
+    std::string folder, file, tokenizer, device = "cpu";
+    inference::ScoreOptions options;
+    bool json = false;
+    Arguments parser("score", "How well a language model foretells a text: perplexity and bits per byte.",
+                     "tessera score DIR corpus.txt --window 512 --stride 256");
+    parser.positional("DIR", folder, "a folder of the Hub's layout, or a checkpoint file");
+    parser.positional("FILE", file, "a text file");
+    parser.option("--window", options.window, "tokens read at once; 0: the model's positions, at most 1024");
+    parser.option("--stride", options.stride, "how far a window moves on; 0: half of it");
+    parser.option("--tokenizer", tokenizer, "a tokenizer's file or folder, where it is not the model's own");
+    parser.device(device);
+    parser.json(json);
+    if (const auto status = parser.parse(arguments)) return *status;
+    check(options.window >= 0, "--window: expected 0 or more, found ", options.window);
+    check(options.stride >= 0, "--stride: expected 0 or more, found ", options.stride);
+
+    const MappedFile text(file);
+    const inference::TextModel model =
+        inference::open_text_model(folder, tokenizer, device_named(device), inference::NeedsTokenizer::yes);
+    std::unique_ptr<Progress> progress;
+    options.on_progress = [&](std::int64_t done, std::int64_t total) {
+        if (!progress) progress = std::make_unique<Progress>("score", static_cast<double>(total), "tokens");
+        progress->set(static_cast<double>(done));
+    };
+    const inference::Score score =
+        inference::score_text(model, {reinterpret_cast<const char*>(text.data()), text.bytes()}, options);
+    progress.reset();
+    if (json)
+        std::printf("%s\n", formats::Json::object()
+                                .set("tokens", score.tokens)
+                                .set("bytes", score.bytes)
+                                .set("negative_log_likelihood", score.negative_log_likelihood)
+                                .set("perplexity", score.perplexity())
+                                .set("bits_per_byte", score.bits_per_byte())
+                                .dump()
+                                .c_str());
+    else
+        std::printf("%s: perplexity %.4f over %s tokens, %.4f bits per byte over %s bytes\n", one_line(file).c_str(),
+                    score.perplexity(), with_separators(score.tokens).c_str(), score.bits_per_byte(),
+                    with_separators(score.bytes).c_str());
+    return 0;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,135 @@
+#include "tokenizers/jinja/compare.h"
+
+#include <algorithm>
+
+#include "tokenizers/jinja/code_points.h"
+#include "tokenizers/jinja/loop.h"
+#include "tokenizers/jinja/runtime.h"
+
+namespace tessera::tokenizers::jinja {
+namespace {
+
+bool equal_numbers(const Value& a, const Value& b) {
+    if (a.is_whole() && b.is_whole()) return a.whole() == b.whole();
+    return a.number() == b.number();
+}
+
+bool equal_sequences(Runtime& runtime, const Sequence& a, const Sequence& b) {
+    if (a.kind != b.kind || a.items.size() != b.items.size()) return false;
+    for (std::size_t i = 0; i < a.items.size(); ++i)
+        if (!a.items[i].same_as(b.items[i]) && !equal(runtime, a.items[i], b.items[i])) return false;
+    return true;
+}
+
+bool equal_dictionaries(Runtime& runtime, const Dictionary& a, const Dictionary& b) {
+    if (a.entries().size() != b.entries().size()) return false;
+    for (const auto& [key, value] : a.entries()) {
+        const Value* other = b.find(key);
+        if (!other || (!value.same_as(*other) && !equal(runtime, value, *other))) return false;
+    }
+    return true;
+}
+
+// Lists and tuples: by the first difference.
+bool less_sequence(Runtime& runtime, const Value& a, const Value& b, bool or_equal, std::string_view symbol) {
+    const auto& left = a.sequence().items;
+    const auto& right = b.sequence().items;
+    for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
+        if (left[i].same_as(right[i]) || equal(runtime, left[i], right[i])) continue;
+        return or_equal ? less_or_equal(runtime, left[i], right[i], symbol) : less(runtime, left[i], right[i], symbol);
+    }
+    return or_equal ? left.size() <= right.size() : left.size() < right.size();
+}
+
+bool compare(Runtime& runtime, const Value& a, const Value& b, bool or_equal, std::string_view symbol) {
+    const Level level(runtime);
+    runtime.step();
+    check_defined(a);
+    check_defined(b);
+    if (a.is_whole() && b.is_whole()) return or_equal ? a.whole() <= b.whole() : a.whole() < b.whole();
+    if (a.is_number() && b.is_number()) return or_equal ? a.number() <= b.number() : a.number() < b.number();
+    // UTF-8 is ordered as its code points are.
+    if (a.is_text() && b.is_text()) return or_equal ? a.text() <= b.text() : a.text() < b.text();
+    const bool ordered = a.is_sequence() && b.is_sequence() && a.sequence().kind == b.sequence().kind &&
+                         (a.is_sequence(SequenceKind::List) || a.is_sequence(SequenceKind::Tuple));
+    check(ordered, "'", symbol, "' not supported between instances of '", a.type_name(), "' and '", b.type_name(), "'");
+    return less_sequence(runtime, a, b, or_equal, symbol);
+}
+
+}  // namespace
+
+bool equal(Runtime& runtime, const Value& a, const Value& b) {
+    const Level level(runtime);
+    runtime.step();
+    if (a.is_undefined() || b.is_undefined()) return a.is_undefined() && b.is_undefined();
+    if (a.is_number() && b.is_number()) return equal_numbers(a, b);
+    if (a.is_text() && b.is_text()) return a.text() == b.text();
+    if (a.is_sequence() && b.is_sequence()) {
+        if (a.is_sequence(SequenceKind::Iterator)) return a.same_as(b);
+        return equal_sequences(runtime, a.sequence(), b.sequence());
+    }
+    if (a.is_dictionary() && b.is_dictionary()) return equal_dictionaries(runtime, a.dictionary(), b.dictionary());
+    return a.same_as(b);
+}
+
+bool less(Runtime& runtime, const Value& a, const Value& b, std::string_view symbol) {
+    return compare(runtime, a, b, false, symbol);
+}
+bool less_or_equal(Runtime& runtime, const Value& a, const Value& b, std::string_view symbol) {
+    return compare(runtime, a, b, true, symbol);
+}
+
+bool contains(Runtime& runtime, const Value& container, const Value& item) {
+    if (container.is_text()) {
+        check(item.is_text(), "'in <string>' requires string as left operand, not ", item.type_name());
+        runtime.step(static_cast<std::int64_t>(container.text().size() / 256));
+        return container.text().find(item.text()) != std::string::npos;
+    }
+    if (container.is_dictionary()) return container.dictionary().find(item) != nullptr;
+    if (container.is_sequence() && !container.is_sequence(SequenceKind::Iterator)) {
+        for (const Value& other : container.sequence().items)
+            if (other.same_as(item) || equal(runtime, other, item)) return true;
+        return false;
+    }
+    check(container.is_undefined() || container.is_sequence(), "argument of type '", container.type_name(),
+          "' is not iterable");
+    for (const Value& other : items_of(runtime, container))
+        if (other.same_as(item) || equal(runtime, other, item)) return true;
+    return false;
+}
+
+std::vector<Value> items_of(Runtime& runtime, const Value& value) {
+    if (value.is_undefined()) return {};
+    std::vector<Value> items;
+    if (value.is_text()) {
+        const std::string& text = value.text();
+        runtime.charge(static_cast<std::int64_t>(text.size()) * 64);
+        for (std::size_t at = 0; at < text.size(); at += width_at(text, at))
+            items.emplace_back(text.substr(at, width_at(text, at)));
+        return items;
+    }
+    if (value.is_sequence()) {
+        const Sequence& sequence = value.sequence();
+        if (sequence.kind == SequenceKind::Iterator && std::exchange(sequence.used, true)) return {};
+        runtime.charge(static_cast<std::int64_t>(sequence.items.size() * sizeof(Value)));
+        return sequence.items;
+    }
+    if (value.is_dictionary()) {
+        runtime.charge(static_cast<std::int64_t>(value.dictionary().entries().size() * sizeof(Value)));
+        for (const auto& [key, _] : value.dictionary().entries()) items.push_back(key);
+        return items;
+    }
+    fail("'", value.type_name(), "' object is not iterable");
+}
+
+std::int64_t size_of(const Value& value) {
+    if (value.is_undefined()) return 0;
+    if (value.is_text()) return length_of(value.text());
+    if (value.is_sequence() && !value.is_sequence(SequenceKind::Iterator))
+        return static_cast<std::int64_t>(value.sequence().items.size());
+    if (value.is_dictionary()) return static_cast<std::int64_t>(value.dictionary().entries().size());
+    if (value.is_loop()) return value.loop()->count();
+    fail("object of type '", value.type_name(), "' has no len()");
+}
+
+}  // namespace tessera::tokenizers::jinja

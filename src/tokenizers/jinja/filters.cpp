@@ -1,0 +1,21 @@
+#include "tokenizers/jinja/filters.h"
+
+#include "tokenizers/jinja/runtime.h"
+
+namespace tessera::tokenizers::jinja {
+
+Filter find_filter(std::string_view name) {
+    if (name == "tojson") return tojson;
+    for (const auto find :
+         {find_text_filter, find_number_filter, find_sequence_filter, find_choosing_filter, find_ordering_filter})
+        if (const Filter filter = find(name)) return filter;
+    return nullptr;
+}
+
+Value apply_filter(Runtime& runtime, Filter filter, const Value& input, const Arguments& arguments) {
+    const Level level(runtime);
+    runtime.step(input.is_text() ? 1 + static_cast<std::int64_t>(input.text().size() / 256) : 1);
+    return filter(runtime, input, arguments);
+}
+
+}  // namespace tessera::tokenizers::jinja

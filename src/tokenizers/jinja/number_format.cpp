@@ -1,0 +1,59 @@
+#include "tokenizers/jinja/number_format.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/error.h"
+#include "tokenizers/jinja/code_points.h"
+
+namespace tessera::tokenizers::jinja {
+
+std::string formatted_float(double number, char form, int precision, bool alternate) {
+    check(precision <= most_format_width, "a format's precision is past ", most_format_width);
+    if (!std::isfinite(number)) {
+        const bool upper = form == 'F' || form == 'E' || form == 'G';
+        const std::string name = std::isnan(number) ? (upper ? "NAN" : "nan") : (upper ? "INF" : "inf");
+        return (number < 0 ? "-" : "") + name;
+    }
+    const std::string pattern = std::string(alternate ? "%#.*" : "%.*") + form;
+    const int size = std::snprintf(nullptr, 0, pattern.c_str(), precision, number);
+    std::string text(static_cast<std::size_t>(size) + 1, '\0');
+    std::snprintf(text.data(), text.size(), pattern.c_str(), precision, number);
+    text.pop_back();
+    return text;
+}
+
+std::string formatted_whole(std::int64_t number, char form) {
+    std::uint64_t rest = number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
+    const unsigned base = form == 'o' ? 8 : form == 'b' ? 2 : form == 'x' || form == 'X' ? 16 : 10;
+    std::string digits;
+    do {
+        digits += (form == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[rest % base];
+        rest /= base;
+    } while (rest > 0);
+    if (number < 0) digits += '-';
+    std::reverse(digits.begin(), digits.end());
+    return digits;
+}
+
+std::string padded(const std::string& text, std::int64_t width, char align, const std::string& fill) {
+    check(width <= most_format_width, "a format's width is past ", most_format_width);
+    const std::int64_t missing = width - length_of(text);
+    if (missing <= 0) return text;
+    const auto some = [&](std::int64_t count) {
+        std::string all;
+        for (std::int64_t i = 0; i < count; ++i) all += fill;
+        return all;
+    };
+    if (align == '<') return text + some(missing);
+    if (align == '^') return some(missing / 2) + text + some(missing - missing / 2);
+    if (align != '=') return some(missing) + text;
+    std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+' || text[0] == ' ') ? 1 : 0;
+    if (text.size() > sign + 1 && text[sign] == '0' &&
+        (text[sign + 1] == 'x' || text[sign + 1] == 'X' || text[sign + 1] == 'o' || text[sign + 1] == 'b'))
+        sign += 2;
+    return text.substr(0, sign) + some(missing) + text.substr(sign);
+}
+
+}  // namespace tessera::tokenizers::jinja

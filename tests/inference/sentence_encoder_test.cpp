@@ -1,0 +1,64 @@
+// Sentence vectors: a text alone and in a batch are the same, pooling is what the folder says, long texts are cut.
+#include "inference/sentence_encoder.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "formats/checkpoint.h"
+#include "models/catalog.h"
+#include "support/goldens.h"
+#include "support/temporary_folder.h"
+#include "support/tiny_text_model.h"
+
+namespace tessera::inference {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string encoder = R"({"model_type": "bert", "architectures": ["BertModel"], "hidden_size": 16,
+    "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24, "max_position_embeddings": 12})";
+
+class SentenceFolder : public ::testing::Test {
+   protected:
+    SentenceFolder() {
+        const TextModel model = testing::tiny_text_model(encoder, "wordpiece-bert");
+        models::save(*model.model, folder_.path());
+        fs::copy_file(testing::golden_path("tokenizers/wordpiece-bert/tokenizer.json"), folder_ / "tokenizer.json");
+    }
+    std::vector<float> embed(const std::vector<std::string>& texts) const {
+        return SentenceEncoder(folder_.path()).embed(texts).to_vector<float>();
+    }
+    testing::TemporaryFolder folder_;
+};
+
+TEST_F(SentenceFolder, ATextAloneIsTheSameInABatch) {
+    const std::vector<std::string> texts = {"the cat", "a much longer sentence about the dog", "x"};
+    const auto all = embed(texts);
+    ASSERT_EQ(all.size(), 3u * 16u);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        const auto one = embed({texts[i]});
+        double length = 0;
+        for (std::size_t k = 0; k < 16; ++k) {
+            EXPECT_NEAR(one[k], all[i * 16 + k], 1e-5);
+            length += double{one[k]} * one[k];
+        }
+        EXPECT_NEAR(length, 1, 1e-5);  // normalised unless the folder says otherwise
+    }
+}
+
+TEST_F(SentenceFolder, PoolsAsTheFolderSays) {
+    const auto mean = embed({"the cat sat"});
+    folder_.write("1_Pooling/config.json", R"({"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false})");
+    EXPECT_NE(embed({"the cat sat"}), mean);
+}
+
+TEST_F(SentenceFolder, ALongTextLosesItsEnd) {
+    const std::string start = "the cat sat on the mat and the dog and";
+    std::string longer = start;
+    for (int i = 0; i < 30; ++i) longer += " the cat";
+    EXPECT_EQ(embed({longer}), embed({longer + " and more"}));
+}
+
+}  // namespace
+}  // namespace tessera::inference

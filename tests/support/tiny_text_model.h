@@ -1,0 +1,25 @@
+// A small random model with one of the goldens' tokenizers, as a folder would give them.
+#pragma once
+
+#include <string>
+
+#include "inference/text_model.h"
+#include "models/catalog.h"
+#include "support/goldens.h"
+#include "support/tiny_config.h"
+
+namespace tessera::testing {
+
+// `config` without its vocab_size, which is the tokenizer's.
+inline inference::TextModel tiny_text_model(const std::string& config, const std::string& tokenizer) {
+    inference::TextModel out;
+    out.tokenizer = tokenizers::open_tokenizer(golden_path("tokenizers/" + tokenizer));
+    formats::Json json = formats::Json::parse(config, "config.json");
+    json.set("vocab_size", out.tokenizer->size());
+    out.config = {std::move(json), "config.json"};
+    out.model = models::initialised(out.config, 3);
+    out.path = "tiny";
+    return out;
+}
+
+}  // namespace tessera::testing
