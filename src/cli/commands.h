@@ -18,6 +18,7 @@ int ops_command(const std::vector<std::string>& arguments);
 int parity_command(const std::vector<std::string>& arguments);
 int score_command(const std::vector<std::string>& arguments);
 int tokenize_command(const std::vector<std::string>& arguments);
+int train_command(const std::vector<std::string>& arguments);
 int translate_command(const std::vector<std::string>& arguments);
 
 }  // namespace tessera::cli

@@ -5,6 +5,7 @@
 //     c_t = attention(s_{t−1}, states),   s_t = GRU(s_{t−1}, [c_t, embedding(y_{t−1})]),   y_t ~ softmax(W s_t + b)
 #include "models/alignment.h"
 #include "models/architecture.h"
+#include "models/loss_options.h"
 #include "models/settings.h"
 #include "models/stream.h"
 #include "nn/attention/additive.h"
@@ -12,7 +13,6 @@
 #include "nn/embedding.h"
 #include "nn/recurrent.h"
 #include "ops/concat.h"
-#include "ops/cross_entropy.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
 
@@ -56,7 +56,7 @@ class Bahdanau : public Model {
 
     Tensor loss(const Batch& batch, const nn::Context& context) const override {
         check(batch.labels.defined(), "labels: the target is needed to train");
-        return ops::cross_entropy(forward(batch, context, {}), batch.labels);
+        return ops::cross_entropy(forward(batch, context, {}), batch.labels, loss_options(context));
     }
 
     std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;

@@ -182,15 +182,16 @@ Tensor Decoder::forward(const Batch& batch, const nn::Context& given, const Obse
 Tensor Decoder::loss(const Batch& batch, const nn::Context& given) const {
     const nn::Context context = causal_context(batch, given);
     const Tensor hidden = run(embed(batch.input_ids, context, context.positions), context);
-    return next_token_loss(hidden, batch.labels.defined() ? batch.labels : batch.input_ids);
+    return next_token_loss(hidden, batch.labels.defined() ? batch.labels : batch.input_ids, context);
 }
 
-Tensor Decoder::next_token_loss(const Tensor& hidden, const Tensor& labels) const {
+Tensor Decoder::next_token_loss(const Tensor& hidden, const Tensor& labels, const nn::Context& context) const {
     const std::int64_t count = hidden.size(1);
     check(labels.rank() == 2 && labels.size(1) == count && count > 1, "labels: expected (B, ", count, "), found ",
           labels.shape());
-    return ops::linear_cross_entropy(ops::slice(hidden, 1, 0, count - 1), tied_ ? tokens_.weight : head_.weight,
-                                     ops::slice(labels, 1, 1, count), {.soft_cap = logit_soft_cap_});
+    return ops::linear_cross_entropy(
+        ops::slice(hidden, 1, 0, count - 1), tied_ ? tokens_.weight : head_.weight, ops::slice(labels, 1, 1, count),
+        {.label_smoothing = context.label_smoothing, .z_loss = context.z_loss, .soft_cap = logit_soft_cap_});
 }
 
 std::unique_ptr<Decoding> Decoder::decode(std::int64_t capacity) const {

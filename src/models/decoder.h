@@ -42,7 +42,7 @@ class Decoder : public Model {
                const Observer& observer = {}) const;
     Tensor scores(const Tensor& hidden) const;
     // The mean loss of predicting each label from the hidden state before it; −100 is ignored.
-    Tensor next_token_loss(const Tensor& hidden, const Tensor& labels) const;
+    Tensor next_token_loss(const Tensor& hidden, const Tensor& labels, const nn::Context& context) const;
     nn::StackCache make_cache(std::int64_t capacity) const { return stack_.make_cache(capacity); }
 
     std::int64_t vocabulary() const { return tokens_.weight.size(0); }

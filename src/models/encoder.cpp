@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "models/loss_options.h"
 #include "models/padding.h"
 #include "models/stream.h"
 #include "ops/binary.h"
 #include "ops/cast.h"
-#include "ops/cross_entropy.h"
 #include "ops/matmul.h"
 #include "ops/views.h"
 
@@ -56,10 +56,8 @@ Encoder::Encoder(const Config& settings, EncoderParts parts, WeightTable table)
 }
 
 Tensor Encoder::positions_of(const Tensor& ids) const {
-    const std::int64_t rows = ids.size(0), count = ids.size(1), available = positions_.weight.size(0);
-    const std::int64_t first = padding_id_ ? *padding_id_ + 1 : 0;
-    check(first + count <= available, "input_ids: ", count, " tokens, but the model has positions for ",
-          available - first);
+    const std::int64_t rows = ids.size(0), count = ids.size(1), first = first_position();
+    check(count <= longest_text(), "input_ids: ", count, " tokens, but the model has positions for ", longest_text());
     if (!padding_id_) return Tensor::arange(count).to(ids.device());
     std::vector<std::int64_t> positions = ids.to_vector<std::int64_t>();
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -110,7 +108,7 @@ Tensor Encoder::loss(const Batch& batch, const nn::Context& context) const {
     check(head_ != nullptr, config.source(), ": architectures: a model without a language-model head has no loss");
     check(batch.labels.defined() && batch.labels.shape() == batch.input_ids.shape(), "labels: expected ",
           batch.input_ids.shape(), ", found ", batch.labels.shape());
-    return ops::cross_entropy(head_->forward(encode(batch, context), tokens_), batch.labels);
+    return ops::cross_entropy(head_->forward(encode(batch, context), tokens_), batch.labels, loss_options(context));
 }
 
 void Encoder::visit(const nn::Visitor& visitor) {

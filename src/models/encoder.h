@@ -52,6 +52,7 @@ class Encoder : public Model {
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
     // The mean cross entropy of the labels, each at its own place; −100 is ignored.
     Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
+    std::int64_t longest_text() const override { return positions_.weight.size(0) - first_position(); }
     void visit(const nn::Visitor& visitor) override;
 
     // The last hidden states, head or not.
@@ -60,6 +61,7 @@ class Encoder : public Model {
    private:
     Tensor embed(const Batch& batch, const nn::Context& context) const;
     Tensor positions_of(const Tensor& ids) const;
+    std::int64_t first_position() const { return padding_id_ ? *padding_id_ + 1 : 0; }
 
     nn::Embedding tokens_, positions_, token_types_;
     nn::LayerNorm embedding_norm_;

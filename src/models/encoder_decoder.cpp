@@ -1,8 +1,8 @@
 #include "models/encoder_decoder.h"
 
+#include "models/loss_options.h"
 #include "models/stream.h"
 #include "ops/binary.h"
-#include "ops/cross_entropy.h"
 #include "ops/matmul.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
@@ -215,9 +215,9 @@ Tensor EncoderDecoder::loss(const Batch& batch, const nn::Context& context) cons
     const Tensor& labels = batch.labels;
     check(labels.rank() == 2 && labels.size(0) == hidden.size(0) && labels.size(1) == hidden.size(1),
           "labels: expected (", hidden.size(0), ", ", hidden.size(1), "), found ", labels.shape());
-    if (logits_bias_.defined()) return ops::cross_entropy(scores(hidden), labels);
-    return ops::linear_cross_entropy(head_scale_ != 1 ? ops::scale(hidden, head_scale_) : hidden, head_weight(),
-                                     labels);
+    if (logits_bias_.defined()) return ops::cross_entropy(scores(hidden), labels, loss_options(context));
+    return ops::linear_cross_entropy(head_scale_ != 1 ? ops::scale(hidden, head_scale_) : hidden, head_weight(), labels,
+                                     {.label_smoothing = context.label_smoothing, .z_loss = context.z_loss});
 }
 
 std::unique_ptr<Decoding> EncoderDecoder::decode(std::int64_t capacity) const {

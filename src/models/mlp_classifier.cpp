@@ -1,10 +1,10 @@
 // Flat pictures through a few layers to scores of classes. The layers before the last carry an autoencoder's names, so
 // that they can start from one.
 #include "models/architecture.h"
+#include "models/loss_options.h"
 #include "models/mlp.h"
 #include "models/settings.h"
 #include "nn/linear.h"
-#include "ops/cross_entropy.h"
 
 namespace tessera::models {
 namespace {
@@ -31,7 +31,7 @@ class MlpClassifier : public Model {
         const Tensor scores = forward(batch, context, {});
         check(batch.labels.defined() && batch.labels.shape() == Shape{scores.size(0)}, "labels: expected (",
               scores.size(0), "), one class per picture, found ", batch.labels.shape());
-        return ops::cross_entropy(scores, batch.labels);
+        return ops::cross_entropy(scores, batch.labels, loss_options(context));
     }
 
     void visit(const nn::Visitor& visitor) override {

@@ -134,7 +134,7 @@ Tensor Ngram::forward(const Batch& batch, const nn::Context&, const Observer&) c
 }
 
 Tensor Ngram::loss(const Batch& batch, const nn::Context& context) const {
-    return next_token_loss(forward(batch, context, {}), batch);
+    return next_token_loss(forward(batch, context, {}), batch, context);
 }
 
 void Ngram::count(const Batch& batch) {

@@ -67,7 +67,8 @@ class PaliGemma : public Model {
         check(batch.token_type_ids.defined() && batch.labels.defined(),
               "token_type_ids and labels: both are needed to train, or the prefix would see the answer");
         const Inputs inputs = prepare(batch, context);
-        return language_->next_token_loss(language_->run(inputs.embedded, inputs.context), batch.labels);
+        return language_->next_token_loss(language_->run(inputs.embedded, inputs.context), batch.labels,
+                                          inputs.context);
     }
 
     std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;

@@ -43,7 +43,7 @@ class RecurrentLanguageModel : public Model {
     }
 
     Tensor loss(const Batch& batch, const nn::Context& context) const override {
-        return next_token_loss(forward(batch, context, {}), batch);
+        return next_token_loss(forward(batch, context, {}), batch, context);
     }
 
     std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;

@@ -64,9 +64,9 @@ Summary summarise(Model& model) {
     std::int64_t idle = 0;  // of experts that a token does not choose
     bool has_head = false;
     std::int64_t vocabulary_matrix = 0;
-    std::set<const Storage*> seen;
+    std::set<std::pair<const Storage*, std::int64_t>> seen;  // many parameters may lie in one buffer
     const auto on_tensor = [&](const std::string& name, Tensor& tensor) {
-        if (!seen.insert(tensor.storage().get()).second) return;
+        if (!seen.insert({tensor.storage().get(), tensor.offset()}).second) return;
         const std::string part = part_of(name);
         auto found =
             std::find_if(summary.parts.begin(), summary.parts.end(), [&](const Part& p) { return p.name == part; });

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/architecture.h"
+#include "models/loss_options.h"
 #include "models/picture_processors.h"
 #include "models/pictures.h"
 #include "models/pre_norm_encoder.h"
@@ -13,7 +14,6 @@
 #include "nn/patch_embedding.h"
 #include "ops/binary.h"
 #include "ops/concat.h"
-#include "ops/cross_entropy.h"
 #include "ops/views.h"
 
 namespace tessera::models {
@@ -83,7 +83,7 @@ class Vit : public Model {
         const Tensor scores = forward(batch, context, {});
         check(batch.labels.defined() && batch.labels.shape() == Shape{scores.size(0)}, "labels: expected (",
               scores.size(0), "), one class per picture, found ", batch.labels.shape());
-        return ops::cross_entropy(scores, batch.labels);
+        return ops::cross_entropy(scores, batch.labels, loss_options(context));
     }
 
     void visit(const nn::Visitor& visitor) override {

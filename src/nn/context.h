@@ -17,6 +17,8 @@ struct Context {
     bool training = false;         // dropout is on
     bool recompute = false;        // stacks run each block again in backward instead of keeping its inside
     RandomKey key = {};            // of this step
+    double label_smoothing = 0;    // of the loss: this share of a target is spread over all classes
+    double z_loss = 0;             // of the loss: this times log² of the softmax's sum is added
     // Where layers of experts leave their router's logits (N, E), for the loss that keeps experts equally busy.
     std::vector<Tensor>* router_logits = nullptr;
 

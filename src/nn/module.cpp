@@ -35,9 +35,9 @@ std::vector<NamedTensor> parameters(Module& module) {
 
 std::int64_t parameter_count(Module& module) {
     std::int64_t count = 0;
-    std::set<const Storage*> seen;
+    std::set<std::pair<const Storage*, std::int64_t>> seen;  // many parameters may lie in one buffer
     for (const auto& [name, tensor] : parameters(module))
-        if (seen.insert(tensor->storage().get()).second) count += tensor->elements();
+        if (seen.insert({tensor->storage().get(), tensor->offset()}).second) count += tensor->elements();
     return count;
 }
 

@@ -96,9 +96,12 @@ double ParameterBuffer::gradient_norm() const {
 double ParameterBuffer::clip_gradients(double max_norm) const {
     check(max_norm > 0, "clip_gradients: a norm of at most ", max_norm, " cannot be kept");
     const double norm = gradient_norm();
-    const double factor = max_norm / (norm + 1e-6);  // as in torch's clip_grad_norm_
-    if (std::isfinite(norm) && factor < 1) kernels::scale_in_place.on(gradients_.device())(factor, gradients_.view());
+    if (std::isfinite(norm)) scale_gradients(std::min(1.0, clipping_factor(norm, max_norm)));
     return norm;
+}
+
+void ParameterBuffer::scale_gradients(double factor) const {
+    if (factor != 1) kernels::scale_in_place.on(gradients_.device())(factor, gradients_.view());
 }
 
 }  // namespace tessera::training

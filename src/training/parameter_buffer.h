@@ -24,6 +24,9 @@ struct Parameter {
 using Decays = std::function<bool(const Parameter&)>;
 bool is_matrix(const Parameter& parameter);  // rank two or more, embeddings included: the usual rule
 
+// What gradients of this norm are multiplied by to have max_norm, as in torch's clip_grad_norm_.
+constexpr double clipping_factor(double norm, double max_norm) { return max_norm / (norm + 1e-6); }
+
 class ParameterBuffer {
    public:
     struct Segment {
@@ -53,6 +56,7 @@ class ParameterBuffer {
     // Scales the gradients to a norm of at most max_norm and returns the norm they had. Gradients with an infinity or a
     // NaN among them are left as they are: the norm says so.
     double clip_gradients(double max_norm) const;
+    void scale_gradients(double factor) const;
 
    private:
     Tensor values_, gradients_;

@@ -169,8 +169,9 @@ void launch_attention(const char* name, Kernel kernel, std::int64_t blocks, std:
     check(blocks < std::int64_t{1} << 31, name, ": ", blocks, " tiles are too many");
     if (blocks == 0) return;
     const cudaStream_t stream = stream_of(device);
-    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-               "cudaFuncSetAttribute");
+    if (bytes > 48 << 10)
+        check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+                   "cudaFuncSetAttribute");
     kernel<<<static_cast<unsigned>(blocks), attention_threads, bytes, stream>>>(task);
     check_launch(name);
 }

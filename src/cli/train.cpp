@@ -1,0 +1,57 @@
+// tessera train: a model from a recipe.
+#include <cstdio>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/training_display.h"
+#include "training/recipe_keys.h"
+#include "training/session.h"
+
+namespace tessera::cli {
+namespace {
+
+void print_keys() {
+    std::printf("The keys of a recipe, with their defaults. On the command line: key=value.\n\n");
+    for (const training::RecipeKey& key : training::recipe_keys())
+        std::printf("  %-26s %-12s %s (%s)\n", key.name, key.fallback ? key.fallback : "needed", key.help,
+                    training::describe(key.kind));
+}
+
+// The name of the recipe's file is the folder's, unless one is given.
+std::string folder_for(const std::string& recipe, const std::string& given) {
+    if (!given.empty()) return given;
+    return text_of("runs/", std::filesystem::path(recipe).stem().string());
+}
+
+}  // namespace
+
+int train_command(const std::vector<std::string>& arguments) {
+    std::string file, folder, device_name;
+    std::vector<std::string> overrides;
+    bool resume = false, keys = false, json = false;
+    Arguments parser("train", "Trains a model as a recipe says, and leaves a folder that can be run at once.",
+                     "tessera train recipes/shakespeare.json steps=200 -o runs/shakespeare");
+    parser.optional_positional("RECIPE", file, "a JSON file; --keys lists what it may say");
+    parser.optional_positionals("KEY=VALUE", overrides,
+                                "settings in place of the recipe's, such as steps=200 optimizer.learning_rate=1e-3");
+    parser.option("-o,--output", folder, "the folder to write; runs/NAME of the recipe if not given");
+    parser.flag("--resume", resume, "go on from the newest checkpoint in the folder");
+    parser.flag("--keys", keys, "list every key of a recipe");
+    parser.json(json);
+    if (const auto status = parser.parse(arguments)) return *status;
+    if (keys) {
+        print_keys();
+        return 0;
+    }
+    if (file.empty()) {
+        std::fprintf(stderr, "tessera train: RECIPE is missing; see tessera train --help\n");
+        return 2;
+    }
+    const training::Recipe recipe =
+        training::read_recipe(training::resolve_recipe(formats::Json::read(file), overrides, file));
+    const std::string home = folder_for(file, folder);
+    return train_with_display(
+        recipe, {.folder = home, .resume = resume, .device = device_named(recipe.resolved.text("device"))}, json);
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,159 @@
+#include "cli/training_display.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+#include "cli/terminal.h"
+#include "inference/generator.h"
+#include "models/summary.h"
+#include "nn/module.h"
+#include "ops/matmul.h"
+#include "tensor/tape.h"
+#include "tokenizers/tokenizer.h"
+
+namespace tessera::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::string in_time(double seconds) {
+    const auto whole = static_cast<std::int64_t>(seconds);
+    return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
+                         : fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+double resident_peak() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
+// What one large product of matrices reaches: the measure of utilisation.
+double peak_operations(Device device) {
+    const NoGrad no_grad;
+    const std::int64_t size = device == cpu ? 768 : 4096;
+    const Tensor a = Tensor::full({size, size}, 0.5, DType::F32, device);
+    double best = 0;
+    for (int turn = 0; turn < 4; ++turn) {
+        const auto start = Clock::now();
+        ops::matmul(a, a).to(cpu);
+        best = std::max(best, 2 * std::pow(static_cast<double>(size), 3) / seconds_since(start));
+    }
+    return best;
+}
+
+class Display {
+   public:
+    Display(const training::Recipe& recipe, const training::SessionOptions& options, bool quiet)
+        : recipe_(recipe), device_(options.device), quiet_(quiet) {}
+
+    training::SessionEvents events() {
+        training::SessionEvents events;
+        events.on_preparation = [this](const std::string& what, double done, double total) {
+            if (!preparation_) preparation_ = std::make_unique<Progress>(what, total, "B");
+            preparation_->set(done);
+        };
+        events.on_start = [this](const models::Model& model, const training::Trainer& trainer) {
+            start(model, trainer);
+        };
+        events.on_step = [this](const training::StepReport& report, const char* unit) { step(report, unit); };
+        events.on_validation = [this](std::int64_t step, double loss) {
+            say(fmt::format("step {}: validation loss {:.4f}", step, loss));
+        };
+        events.on_sample = [this](const models::Model& model, const tokenizers::Tokenizer& tokenizer,
+                                  std::int64_t step) { sample(model, tokenizer, step); };
+        return events;
+    }
+
+   private:
+    void start(const models::Model& model, const training::Trainer& trainer) {
+        preparation_.reset();
+        auto& mutable_model = const_cast<models::Model&>(model);  // visiting counts, and changes nothing
+        const models::Summary summary = models::summarise(mutable_model);
+        operations_per_token_ = 3 * summary.matrix_operations;  // forward once, backward twice
+        peak_ = peak_operations(device_);
+        say(fmt::format("{} parameters, {} of them learn; {} steps of {} × {}", with_separators(summary.parameters),
+                        with_separators(trainer.trained_parameters()), recipe_.steps,
+                        recipe_.batch * recipe_.accumulate, recipe_.length));
+        first_step_ = trainer.steps();
+        started_ = Clock::now();
+    }
+
+    void step(const training::StepReport& report, const char* unit) {
+        units_ += report.units;
+        const double seconds = seconds_since(started_);
+        const auto done = static_cast<double>(report.step - first_step_);
+        const double rate = static_cast<double>(units_) / seconds;
+        const double left = seconds / done * static_cast<double>(recipe_.steps - report.step);
+        const std::string line = fmt::format(
+            "step {}/{}  loss {:.4f} (mean {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {:.0f} % of peak  {}  {} "
+            "left",
+            report.step, recipe_.steps, report.loss, report.smoothed_loss, report.learning_rate, report.gradient_norm,
+            in_powers(rate), unit, 100 * rate * operations_per_token_ / peak_, in_bytes(resident_peak()),
+            in_time(left));
+        if (quiet_) return;
+        const bool last = report.step == recipe_.steps;
+        if (is_terminal()) {
+            if (!last && seconds_since(drawn_) < 0.1) return;
+            drawn_ = Clock::now();
+            std::printf("\r\033[K%s%s", line.c_str(), last ? "\n" : "");
+        } else if (last || report.step % std::max<std::int64_t>(1, recipe_.steps / 20) == 0) {
+            std::printf("%s\n", line.c_str());
+        }
+        std::fflush(stdout);
+    }
+
+    void sample(const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t step) {
+        if (quiet_) return;
+        tokenizers::Ids prompt = tokenizer.encode(recipe_.sample_prompt);
+        if (prompt.empty()) prompt.push_back(tokenizer.special.bos.value_or(tokenizer.special.eos.value_or(0)));
+        models::Batch batch = inference::batch_of({prompt});
+        batch.input_ids = batch.input_ids.to(device_);
+        inference::GenerateOptions options{.max_new_tokens = recipe_.sample_tokens};
+        if (tokenizer.special.eos) options.stop_ids = {*tokenizer.special.eos};
+        const auto generated = inference::generate(model, batch, options);
+        say(fmt::format("step {}: {}", step,
+                        one_line(recipe_.sample_prompt + tokenizer.decode(generated.tokens[0], true))));
+    }
+
+    void say(const std::string& line) const {
+        if (quiet_) return;
+        std::printf("%s%s\n", is_terminal() ? "\r\033[K" : "", line.c_str());
+        std::fflush(stdout);
+    }
+
+    const training::Recipe& recipe_;
+    Device device_;
+    bool quiet_;
+    std::unique_ptr<Progress> preparation_;
+    double operations_per_token_ = 0, peak_ = 1;
+    std::int64_t units_ = 0, first_step_ = 0;
+    Clock::time_point started_ = Clock::now(), drawn_ = {};
+};
+
+}  // namespace
+
+int train_with_display(const training::Recipe& recipe, const training::SessionOptions& options, bool json) {
+    Display display(recipe, options, json);
+    const training::SessionEvents events = display.events();
+    const training::SessionResult result = training::run_session(recipe, options, events);
+    if (json) {
+        formats::Json out = formats::Json::object();
+        out.set("folder", options.folder.string()).set("steps", result.steps).set("loss", result.loss);
+        if (std::isfinite(result.validation_loss)) out.set("validation_loss", result.validation_loss);
+        std::printf("%s\n", out.dump().c_str());
+        return 0;
+    }
+    std::printf("%s: mean loss %.4f after %lld steps; try: tessera generate %s \"…\"\n", options.folder.c_str(),
+                result.loss, static_cast<long long>(result.steps), options.folder.c_str());
+    return 0;
+}
+
+}  // namespace tessera::cli

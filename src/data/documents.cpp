@@ -1,0 +1,98 @@
+#include "data/documents.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "core/mapped_file.h"
+#include "formats/json.h"
+
+namespace tessera::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_json_lines(const fs::path& file) { return file.extension() == ".jsonl" || file.extension() == ".ndjson"; }
+bool is_text(const fs::path& file) {
+    static const std::set<std::string> plain = {".txt", ".text", ".md"};
+    return is_json_lines(file) || plain.contains(file.extension().string());
+}
+
+// Calls body with each piece between separators.
+void cut(std::string_view text, std::string_view separator, const std::function<void(std::string_view)>& body) {
+    while (true) {
+        const std::size_t end = separator.empty() ? text.npos : text.find(separator);
+        const std::string_view piece = text.substr(0, end);
+        if (!piece.empty()) body(piece);
+        if (end == text.npos) return;
+        text.remove_prefix(end + separator.size());
+    }
+}
+
+std::string document_in(std::string_view line, const std::string& field, const std::string& source) {
+    const formats::Json value = formats::Json::parse(line, source);
+    if (value.is_string()) return value.as_string();
+    check(value.is_object(), source, ": expected an object or a string, found ", value);
+    const formats::Json* text = value.find(field);
+    check(text && text->is_string(), source, ": no text under \"", field, "\"");
+    return text->as_string();
+}
+
+}  // namespace
+
+std::vector<fs::path> text_files(const std::vector<std::string>& files_and_folders) {
+    std::vector<fs::path> files;
+    for (const std::string& name : files_and_folders) {
+        std::error_code error;
+        check(fs::exists(name, error), name, ": no such file or folder");
+        if (!fs::is_directory(name, error)) {
+            files.emplace_back(name);
+            continue;
+        }
+        std::set<fs::path> found;
+        for (const auto& entry : fs::recursive_directory_iterator(name))
+            if (entry.is_regular_file() && is_text(entry.path())) found.insert(entry.path());
+        check(!found.empty(), name, ": no .txt, .md or .jsonl file in this folder");
+        files.insert(files.end(), found.begin(), found.end());
+    }
+    check(!files.empty(), "no text files given");
+    return files;
+}
+
+std::int64_t bytes_of_files(const std::vector<fs::path>& files) {
+    std::int64_t bytes = 0;
+    for (const fs::path& file : files) bytes += static_cast<std::int64_t>(fs::file_size(file));
+    return bytes;
+}
+
+void for_each_document(const std::vector<fs::path>& files, const DocumentOptions& options,
+                       const std::function<void(std::string_view text)>& body) {
+    std::int64_t before = 0;
+    for (const fs::path& path : files) {
+        if (fs::file_size(path) == 0) continue;
+        const MappedFile file(path);
+        const std::string_view all(reinterpret_cast<const char*>(file.data()), file.bytes());
+        std::int64_t line_number = 0;
+        const auto told = [&](std::string_view rest) {
+            if (options.on_read)
+                options.on_read(before + (rest.data() - all.data()) + static_cast<std::int64_t>(rest.size()));
+        };
+        if (is_json_lines(path))
+            cut(all, "\n", [&](std::string_view line) {
+                ++line_number;
+                if (line.find_first_not_of(" \t\r") == line.npos) return;
+                const std::string text =
+                    document_in(line, options.field, text_of(path.string(), ": line ", line_number));
+                if (!text.empty()) body(text);
+                told(line);
+            });
+        else
+            cut(all, options.separator, [&](std::string_view text) {
+                body(text);
+                told(text);
+            });
+        before += static_cast<std::int64_t>(file.bytes());
+    }
+}
+
+}  // namespace tessera::data

@@ -1,0 +1,55 @@
+#include "training/metrics.h"
+
+#include <fstream>
+
+#include "core/error.h"
+#include "formats/atomic_file.h"
+
+namespace tessera::training {
+
+using formats::Json;
+
+Metrics::Metrics(const std::filesystem::path& file, std::int64_t first_step) : file_(nullptr, std::fclose) {
+    std::string kept;
+    std::ifstream earlier(file);
+    for (std::string line; first_step > 0 && std::getline(earlier, line);) {
+        const formats::Config entry(Json::parse(line, file.string()), file.string());
+        const std::int64_t step = entry.integer("step");
+        if (step > first_step) continue;
+        kept += line + "\n";
+        if (entry.has("loss")) losses_.push_back({step, entry.number("loss")});
+        if (entry.has("validation_loss")) validation_.push_back({step, entry.number("validation_loss")});
+    }
+    earlier.close();
+    formats::AtomicFile rewritten(file);
+    rewritten.write(kept);
+    rewritten.commit();
+    file_.reset(std::fopen(file.c_str(), "a"));
+    check(file_ != nullptr, file.string(), ": cannot be written");
+}
+
+void Metrics::write(const Json& line) {
+    const std::string text = line.dump(0) + "\n";
+    check(std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0,
+          "metrics.jsonl: cannot be written; is the disk full?");
+}
+
+void Metrics::add(const StepReport& report, double units_per_second) {
+    losses_.push_back({report.step, report.loss});
+    Json line = Json::object();
+    line.set("step", report.step)
+        .set("loss", report.loss)
+        .set("smoothed_loss", report.smoothed_loss)
+        .set("learning_rate", report.learning_rate)
+        .set("gradient_norm", report.gradient_norm)
+        .set("units", report.units)
+        .set("units_per_second", units_per_second);
+    write(line);
+}
+
+void Metrics::add_validation(std::int64_t step, double loss) {
+    validation_.push_back({step, loss});
+    write(Json::object().set("step", step).set("validation_loss", loss));
+}
+
+}  // namespace tessera::training

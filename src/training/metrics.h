@@ -1,0 +1,36 @@
+// metrics.jsonl: one JSON object a line for each step and each evaluation, appended as they come.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "training/trainer.h"
+
+namespace tessera::training {
+
+struct LossPoint {
+    std::int64_t step = 0;
+    double loss = 0;
+};
+
+class Metrics {
+   public:
+    // Goes on after step `first_step`: lines of later steps, which a run left that did not live to save them, go.
+    Metrics(const std::filesystem::path& file, std::int64_t first_step);
+
+    void add(const StepReport& report, double units_per_second);
+    void add_validation(std::int64_t step, double loss);
+
+    const std::vector<LossPoint>& losses() const { return losses_; }
+    const std::vector<LossPoint>& validation() const { return validation_; }
+
+   private:
+    void write(const formats::Json& line);
+
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+    std::vector<LossPoint> losses_, validation_;
+};
+
+}  // namespace tessera::training

@@ -1,0 +1,53 @@
+// What a model learns from: batches as a pure function of their number, so that a resumed run sees what the interrupted
+// one would have seen.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/model.h"
+#include "tokenizers/tokenizer.h"
+#include "training/recipe.h"
+
+namespace tessera::training {
+
+struct TrainingBatch {
+    models::Batch inputs = {};
+    nn::Context context = {};  // masks and positions of packed rows
+    std::int64_t units = 0;    // tokens or pictures, for the rate
+    std::string origin = {};   // which examples these are, for the error of a step that fails
+};
+
+class Objective {
+   public:
+    virtual ~Objective() = default;
+    virtual std::int64_t examples() const = 0;
+    // `count` examples by their number in the data.
+    virtual TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey key) const = 0;
+    virtual Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const {
+        return model.loss(batch.inputs, context);
+    }
+    virtual const char* unit() const { return "tokens"; }
+};
+
+struct ObjectiveInputs {
+    const Recipe& recipe;
+    const models::Model& model;
+    std::shared_ptr<const tokenizers::Tokenizer> tokenizer = {};  // null where the objective needs none
+    std::vector<std::string> data = {};                           // files and folders
+    std::filesystem::path cache = {};                             // where tokenised data may be kept
+    std::function<void(double done, double total)> on_progress = {};
+};
+
+using MakeObjective = std::unique_ptr<Objective>(const ObjectiveInputs&);
+
+// An objective's file says so: `const RegisterObjective registered{"causal", make};`
+struct RegisterObjective {
+    RegisterObjective(const char* name, MakeObjective* make);
+};
+std::unique_ptr<Objective> make_objective(const ObjectiveInputs& inputs);  // the one that the recipe names
+
+}  // namespace tessera::training

@@ -1,0 +1,96 @@
+#include "training/parameter_groups.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/error.h"
+
+namespace tessera::training {
+namespace {
+
+std::unique_ptr<Optimizer> make_optimizer(const ParameterBuffer& buffer, const Recipe& recipe) {
+    switch (recipe.optimizer) {
+        case OptimizerKind::adamw: return std::make_unique<AdamW>(buffer, recipe.adamw);
+        case OptimizerKind::adafactor: return std::make_unique<Adafactor>(buffer, recipe.adafactor);
+        default: return std::make_unique<Sgd>(buffer, recipe.sgd);
+    }
+}
+
+// Which patterns were met, so that one that met nothing can be named.
+class Patterns {
+   public:
+    bool meets(const std::string& pattern, const std::string& name) {
+        const bool met = name.find(pattern) != name.npos;
+        if (met) met_.insert(pattern);
+        return met;
+    }
+    void check_met(const Recipe& recipe, const char* field, const std::string& pattern) const {
+        if (!met_.contains(pattern))
+            recipe.resolved.reject(field, text_of("no parameter's name contains \"", pattern, "\""));
+    }
+
+   private:
+    std::set<std::string> met_;
+};
+
+}  // namespace
+
+ParameterGroups::ParameterGroups(nn::Module& module, const Recipe& recipe) {
+    Patterns patterns;
+    std::map<double, std::vector<Parameter>, std::greater<>> by_factor;
+    for (const auto& [name, tensor] : nn::parameters(module)) {
+        bool frozen = false;
+        for (const std::string& pattern : recipe.freeze) frozen = patterns.meets(pattern, name) || frozen;
+        if (frozen) tensor->set_requires_grad(false);
+        double factor = 1;
+        for (const auto& [pattern, times] : recipe.rates)
+            if (patterns.meets(pattern, name)) factor = times;
+        if (tensor->requires_grad()) by_factor[factor].push_back({name, *tensor});
+    }
+    for (const std::string& pattern : recipe.freeze) patterns.check_met(recipe, "freeze", pattern);
+    for (const auto& [pattern, times] : recipe.rates) patterns.check_met(recipe, "rates", pattern);
+    check(!by_factor.empty(), recipe.resolved.source(), ": freeze: no parameter is left to learn");
+    for (const auto& [factor, parameters] : by_factor) {
+        auto buffer = std::make_unique<ParameterBuffer>(parameters);
+        auto optimizer = make_optimizer(*buffer, recipe);
+        groups_.push_back({factor, std::move(buffer), std::move(optimizer)});
+    }
+}
+
+void ParameterGroups::zero_gradients() const {
+    for (const Group& group : groups_) group.buffer->zero_gradients();
+}
+
+double ParameterGroups::clip_gradients(double max_norm) const {
+    double squares = 0;
+    for (const Group& group : groups_) squares += std::pow(group.buffer->gradient_norm(), 2);
+    const double norm = std::sqrt(squares);
+    if (max_norm > 0 && std::isfinite(norm) && clipping_factor(norm, max_norm) < 1)
+        for (const Group& group : groups_) group.buffer->scale_gradients(clipping_factor(norm, max_norm));
+    return norm;
+}
+
+void ParameterGroups::step(double learning_rate) const {
+    for (const Group& group : groups_) group.optimizer->step(learning_rate * group.factor);
+}
+
+std::int64_t ParameterGroups::elements() const {
+    std::int64_t elements = 0;
+    for (const Group& group : groups_)
+        for (const auto& segment : group.buffer->segments()) elements += segment.shape.elements();
+    return elements;
+}
+
+void ParameterGroups::visit_state(const Optimizer::StateVisitor& visit) const {
+    for (std::size_t i = 0; i < groups_.size(); ++i)
+        groups_[i].optimizer->visit_state(
+            [&](const std::string& name, const Tensor& state) { visit(text_of("group", i, ".", name), state); });
+}
+
+void ParameterGroups::visit_values(const std::function<void(const Tensor& flat)>& visit) const {
+    for (const Group& group : groups_) visit(group.buffer->values());
+}
+
+}  // namespace tessera::training

@@ -1,0 +1,40 @@
+// The parameters that learn, grouped by their learning rate: each group is one flat buffer with an optimizer of its
+// own.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "nn/module.h"
+#include "training/optimizer.h"
+#include "training/recipe.h"
+
+namespace tessera::training {
+
+class ParameterGroups {
+   public:
+    // Moves the module's parameters into flat buffers. Those that the recipe freezes, and those that already require no
+    // gradient, stay where they are. A pattern that matches nothing is an error.
+    ParameterGroups(nn::Module& module, const Recipe& recipe);
+
+    void zero_gradients() const;
+    // Scales all gradients together to at most this norm (0: leaves them) and returns the norm they had.
+    double clip_gradients(double max_norm) const;
+    void step(double learning_rate) const;
+    std::int64_t steps() const { return groups_.front().optimizer->steps(); }
+    std::int64_t elements() const;
+
+    // The optimizers' state under names that no two share.
+    void visit_state(const Optimizer::StateVisitor& visit) const;
+    void visit_values(const std::function<void(const Tensor& flat)>& visit) const;
+
+   private:
+    struct Group {
+        double factor;
+        std::unique_ptr<ParameterBuffer> buffer;
+        std::unique_ptr<Optimizer> optimizer;
+    };
+    std::vector<Group> groups_;
+};
+
+}  // namespace tessera::training

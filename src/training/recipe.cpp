@@ -1,0 +1,95 @@
+#include "training/recipe.h"
+
+#include "core/error.h"
+
+namespace tessera::training {
+namespace {
+
+using formats::Config;
+
+// The value whose name this is; an error lists the names.
+template <class Value>
+Value choose(const Config& config, const char* field, std::initializer_list<std::pair<const char*, Value>> choices) {
+    const std::string given = config.text(field);
+    std::string names;
+    for (const auto& [name, value] : choices) {
+        if (given == name) return value;
+        names += text_of(names.empty() ? "" : ", ", name);
+    }
+    config.reject(field, text_of("expected one of ", names, ", found \"", given, "\""));
+}
+
+double from_zero(const Config& config, const char* field, double below) {
+    const double value = config.number(field);
+    if (!(value >= 0 && value < below)) config.reject(field, text_of("expected 0 to ", below, ", found ", value));
+    return value;
+}
+
+constexpr double unbounded = 1e300;
+
+void read_optimizer(const Config& optimizer, Recipe& recipe) {
+    recipe.optimizer = choose<OptimizerKind>(
+        optimizer, "name",
+        {{"adamw", OptimizerKind::adamw}, {"adafactor", OptimizerKind::adafactor}, {"sgd", OptimizerKind::sgd}});
+    const double decay = from_zero(optimizer, "weight_decay", unbounded);
+    recipe.adamw = {.beta1 = from_zero(optimizer, "beta1", 1),
+                    .beta2 = from_zero(optimizer, "beta2", 1),
+                    .epsilon = from_zero(optimizer, "epsilon", unbounded),
+                    .weight_decay = decay};
+    recipe.sgd = {.momentum = from_zero(optimizer, "momentum", 1), .weight_decay = decay};
+    recipe.adafactor.weight_decay = decay;
+}
+
+Schedule read_schedule(const Config& resolved, std::int64_t steps) {
+    const Config section = resolved.section("schedule");
+    return {.kind = choose<ScheduleKind>(section, "name",
+                                         {{"constant", ScheduleKind::constant},
+                                          {"cosine", ScheduleKind::cosine},
+                                          {"linear", ScheduleKind::linear},
+                                          {"inverse_square_root", ScheduleKind::inverse_square_root}}),
+            .peak = from_zero(resolved.section("optimizer"), "learning_rate", unbounded),
+            .warmup_steps = section.integer("warmup"),
+            .total_steps = steps,
+            .floor_fraction = from_zero(section, "floor", 1.0000001)};
+}
+
+}  // namespace
+
+Recipe read_recipe(const Config& resolved) {
+    const Config data = resolved.section("data"), evaluate = resolved.section("evaluate"),
+                 sample = resolved.section("sample"), save = resolved.section("save");
+    Recipe recipe;
+    recipe.resolved = resolved;
+    recipe.objective = resolved.text("objective");
+    recipe.tokenizer = resolved.text("tokenizer");
+    recipe.train_data = data.texts("train");
+    recipe.validation_data = data.texts("validation");
+    recipe.length = data.positive("length");
+    recipe.shuffle = data.boolean("shuffle");
+    recipe.batch = resolved.positive("batch");
+    recipe.accumulate = resolved.positive("accumulate");
+    recipe.steps = resolved.positive("steps");
+    read_optimizer(resolved.section("optimizer"), recipe);
+    recipe.schedule = read_schedule(resolved, recipe.steps);
+    recipe.clip = from_zero(resolved, "clip", unbounded);
+    recipe.label_smoothing = from_zero(resolved, "label_smoothing", 1);
+    recipe.z_loss = from_zero(resolved, "z_loss", unbounded);
+    recipe.ema = from_zero(resolved, "ema", 1);
+    recipe.spike = from_zero(resolved, "spike", unbounded);
+    recipe.freeze = resolved.texts("freeze");
+    for (const auto& [name, factor] : resolved.section("rates").json().members())
+        recipe.rates.emplace_back(name, factor.as_number());
+    recipe.precision = choose<DType>(resolved, "precision", {{"f32", DType::F32}, {"bf16", DType::BF16}});
+    recipe.recompute = resolved.boolean("recompute");
+    recipe.seed = static_cast<std::uint64_t>(resolved.integer("seed"));
+    recipe.evaluate_every = evaluate.integer("every");
+    recipe.evaluate_batches = evaluate.positive("batches");
+    recipe.sample_every = sample.integer("every");
+    recipe.sample_prompt = sample.text("prompt");
+    recipe.sample_tokens = sample.positive("tokens");
+    recipe.save_every = save.integer("every");
+    recipe.save_keep = save.positive("keep");
+    return recipe;
+}
+
+}  // namespace tessera::training

@@ -1,0 +1,223 @@
+#include "training/recipe_keys.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace tessera::training {
+namespace {
+
+using enum KeyKind;
+using formats::Json;
+
+constexpr RecipeKey keys[] = {
+    {"model", text_or_object, nullptr, "a checkpoint, a config.json, a preset's name, or the config itself"},
+    {"from_scratch", boolean, "false", "random weights even where the model is a checkpoint"},
+    {"tokenizer", text, "\"\"",
+     "a folder or file; empty: the model's own folder; characters or bytes: made from the data"},
+    {"objective", text, "\"causal\"", "what is learned; see docs/training.md"},
+    {"data.train", texts, nullptr, "files or folders"},
+    {"data.validation", texts, "[]", "files or folders; empty: no evaluation"},
+    {"data.length", count, "128", "tokens of one sequence"},
+    {"data.separator", text, "\"\"", "cuts text files into documents where it stands"},
+    {"data.field", text, "\"text\"", "the member of a JSON line that holds the text"},
+    {"data.shuffle", boolean, "true", "another order every epoch, by the seed"},
+    {"data.mask", number, "0.15", "masked: the share of tokens to predict"},
+    {"data.whole_words", boolean, "false", "masked: words are masked whole"},
+    {"data.noise", number, "0.15", "span and denoise: the share of tokens taken out"},
+    {"data.span", number, "3", "span and denoise: the mean length of a span"},
+    {"batch", count, "8", "sequences or pictures of one step"},
+    {"accumulate", count, "1", "batches whose gradients are added up before a step"},
+    {"steps", count, "1000", "how many steps"},
+    {"optimizer.name", text, "\"adamw\"", "adamw, adafactor or sgd"},
+    {"optimizer.learning_rate", number, "0.0003", "the highest of the schedule"},
+    {"optimizer.beta1", number, "0.9", "adamw"},
+    {"optimizer.beta2", number, "0.95", "adamw"},
+    {"optimizer.epsilon", number, "1e-8", "adamw"},
+    {"optimizer.momentum", number, "0", "sgd"},
+    {"optimizer.weight_decay", number, "0.1", "of matrices; vectors do not decay"},
+    {"schedule.name", text, "\"cosine\"", "constant, cosine, linear or inverse_square_root"},
+    {"schedule.warmup", count, "0", "steps of linear warm-up"},
+    {"schedule.floor", number, "0.1", "where cosine and linear end, as a share of the learning rate"},
+    {"clip", number, "1", "the largest norm of all gradients together; 0: as they are"},
+    {"label_smoothing", number, "0", "this share of each target is spread over all classes"},
+    {"z_loss", number, "0", "this times the squared log of the softmax's sum is added to the loss"},
+    {"freeze", texts, "[]", "parameters whose name contains one of these do not learn"},
+    {"rates", numbers_by_name, "{}", "learning rates times this factor where the name contains the key"},
+    {"precision", text, "\"f32\"", "f32 or bf16: of the weights in use; the optimizer keeps f32"},
+    {"recompute", boolean, "false", "blocks are computed again in backward: less memory, a third more time"},
+    {"ema", number, "0", "keeps a moving average of the weights with this decay, and saves it beside them"},
+    {"seed", count, "0", "of weights, order and dropout"},
+    {"evaluate.every", count, "0", "steps between evaluations; 0: at the end only"},
+    {"evaluate.batches", count, "16", "batches of one evaluation at most"},
+    {"sample.every", count, "0", "steps between printed samples; 0: none"},
+    {"sample.prompt", text, "\"\"", "what a sample continues"},
+    {"sample.tokens", count, "64", "how long it is"},
+    {"save.every", count, "0", "steps between checkpoints; 0: at the end only"},
+    {"save.keep", count, "2", "the newest so many stay, and the best"},
+    {"spike", number, "4", "a loss above this times its moving average stops the run; 0: never"},
+    {"device", text, "\"cpu\"", "cpu or cuda"},
+};
+
+const RecipeKey* find_key(const std::string& name) {
+    for (const RecipeKey& key : keys)
+        if (name == key.name) return &key;
+    return nullptr;
+}
+
+bool is_section(const std::string& name) {
+    return std::any_of(std::begin(keys), std::end(keys),
+                       [&](const RecipeKey& key) { return std::string_view(key.name).starts_with(name + "."); });
+}
+
+[[noreturn]] void reject_unknown(const std::string& name, const std::string& source) {
+    std::vector<std::string> known;
+    for (const RecipeKey& key : keys) known.emplace_back(key.name);
+    const std::string nearest = nearest_name(name, known);
+    fail(source, ": unknown key '", name, "'",
+         nearest.empty() ? std::string("; `tessera train --keys` lists all")
+                         : text_of("; did you mean '", nearest, "'?"));
+}
+
+bool fits(KeyKind kind, const Json& value) {
+    switch (kind) {
+        case text: return value.is_string();
+        case count: return value.is_integer() && value.as_integer() >= 0;
+        case number: return value.is_number();
+        case boolean: return value.is_boolean();
+        case text_or_object: return value.is_string() || value.is_object();
+        case texts:
+            return value.is_array() && std::all_of(value.items().begin(), value.items().end(),
+                                                   [](const Json& item) { return item.is_string(); });
+        case numbers_by_name:
+            return value.is_object() &&
+                   std::all_of(value.members().begin(), value.members().end(),
+                               [](const Json::Member& member) { return member.value.is_number(); });
+    }
+    return false;
+}
+
+// A lone text stands for a list of one.
+Json checked(const RecipeKey& key, Json value, const std::string& source) {
+    if (key.kind == texts && value.is_string()) value = Json::array().push_back(std::move(value));
+    check(fits(key.kind, value), source, ": ", key.name, ": expected ", describe(key.kind), ", found ", value);
+    return value;
+}
+
+using Values = std::vector<std::pair<const RecipeKey*, Json>>;
+
+void put(Values& values, const RecipeKey& key, Json value) {
+    for (auto& [known, old] : values)
+        if (known == &key) {
+            old = std::move(value);
+            return;
+        }
+    values.emplace_back(&key, std::move(value));
+}
+
+void collect(const Json& object, const std::string& prefix, const std::string& source, Values& values) {
+    for (const auto& [name, value] : object.members()) {
+        const std::string full = prefix + name;
+        if (const RecipeKey* key = find_key(full))
+            put(values, *key, checked(*key, value, source));
+        else if (value.is_object() && is_section(full))
+            collect(value, full + ".", source, values);
+        else
+            reject_unknown(full, source);
+    }
+}
+
+void override_with(Values& values, const std::string& assignment) {
+    const std::size_t equals = assignment.find('=');
+    check(equals != assignment.npos && equals > 0, "'", assignment, "': expected key=value, such as steps=200");
+    const std::string name = assignment.substr(0, equals), given = assignment.substr(equals + 1);
+    const std::string source = text_of("'", assignment, "'");
+    const RecipeKey* key = find_key(name);
+    if (!key) reject_unknown(name, source);
+    const bool is_text = key->kind == text || (key->kind == texts && !given.starts_with("[")) ||
+                         (key->kind == text_or_object && !given.starts_with("{"));
+    put(values, *key, checked(*key, is_text ? Json(given) : Json::parse(given, source), source));
+}
+
+// {"optimizer": {"name": …}} from dotted names; the sections come in the table's order.
+Json nested(const Values& values) {
+    Json all = Json::object();
+    for (const RecipeKey& key : keys) {
+        const auto found =
+            std::find_if(values.begin(), values.end(), [&](const auto& pair) { return pair.first == &key; });
+        if (found == values.end() && !key.fallback) continue;
+        Json value = found == values.end() ? Json::parse(key.fallback, key.name) : found->second;
+        const std::string name = key.name;
+        const std::size_t dot = name.find('.');
+        if (dot == name.npos) {
+            all.set(name, std::move(value));
+            continue;
+        }
+        const Json* section = all.find(name.substr(0, dot));
+        Json changed = section ? *section : Json::object();
+        changed.set(name.substr(dot + 1), std::move(value));
+        all.set(name.substr(0, dot), std::move(changed));
+    }
+    return all;
+}
+
+// How many letters must change, come or go (Levenshtein 1965).
+std::size_t distance(const std::string& a, const std::string& b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+        }
+    }
+    return row.back();
+}
+
+}  // namespace
+
+std::span<const RecipeKey> recipe_keys() { return keys; }
+
+const char* describe(KeyKind kind) {
+    switch (kind) {
+        case text: return "a text";
+        case count: return "a count from 0";
+        case number: return "a number";
+        case boolean: return "true or false";
+        case texts: return "a list of texts";
+        case numbers_by_name: return "an object of numbers";
+        default: return "a text or an object";
+    }
+}
+
+std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
+    std::string nearest;
+    std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+    for (const std::string& candidate : known) {
+        const std::size_t dot = candidate.rfind('.');
+        const std::string last = dot == candidate.npos ? candidate : candidate.substr(dot + 1);
+        const std::size_t changes = std::min(distance(name, candidate), distance(name, last));
+        if (changes < least) {
+            least = changes;
+            nearest = candidate;
+        }
+    }
+    return nearest;
+}
+
+formats::Config resolve_recipe(Json recipe, const std::vector<std::string>& overrides, const std::string& source) {
+    check(recipe.is_object(), source, ": expected an object of settings, found ", recipe);
+    Values values;
+    collect(recipe, "", source, values);
+    for (const std::string& assignment : overrides) override_with(values, assignment);
+    for (const RecipeKey& key : keys)
+        if (!key.fallback)
+            check(std::any_of(values.begin(), values.end(), [&](const auto& pair) { return pair.first == &key; }),
+                  source, ": ", key.name, " is missing: ", key.help);
+    return {nested(values), source};
+}
+
+}  // namespace tessera::training

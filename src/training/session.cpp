@@ -1,0 +1,119 @@
+#include "training/session.h"
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+#include "models/catalog.h"
+#include "training/loss_plot.h"
+#include "training/metrics.h"
+#include "training/run_folder.h"
+#include "training/starting_model.h"
+
+namespace tessera::training {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+constexpr auto plot_interval = std::chrono::seconds(10);
+
+class Session {
+   public:
+    Session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events)
+        : recipe_(recipe), events_(events), options_(options), folder_(options.folder, room_needed(recipe)) {}
+
+    SessionResult run() {
+        const std::optional<fs::path> earlier = options_.resume ? folder_.newest_checkpoint() : std::nullopt;
+        start_ = starting_model(recipe_, earlier);
+        if (options_.device != cpu) nn::move_to(*start_.model, options_.device);
+        recipe_.resolved.json().write(folder_.path() / "recipe.json");
+        const std::unique_ptr<Objective> objective = make_objective(inputs(recipe_.train_data));
+        if (!recipe_.validation_data.empty()) validation_ = make_objective(inputs(recipe_.validation_data));
+        trainer_ = std::make_unique<Trainer>(*start_.model, *objective, recipe_, options_.device);
+        if (earlier) restore_state(*trainer_, *earlier);
+        metrics_ = std::make_unique<Metrics>(folder_.metrics(), trainer_->steps());
+        if (events_.on_start) events_.on_start(*start_.model, *trainer_);
+        while (!trainer_->finished()) one_step(*objective);
+        if (recipe_.steps % std::max<std::int64_t>(1, recipe_.evaluate_every) != 0 || recipe_.evaluate_every == 0)
+            evaluate();
+        finish();
+        return {trainer_->steps(), trainer_->smoothed_loss(), validation_loss_};
+    }
+
+   private:
+    // Two checkpoints more than are kept: one being written, and the result. Weights, and three times that for AdamW.
+    static std::int64_t room_needed(const Recipe& recipe) {
+        return checkpoint_bytes(recipe) * (recipe.save_every > 0 ? recipe.save_keep + 2 : 2);
+    }
+
+    ObjectiveInputs inputs(const std::vector<std::string>& data) const {
+        ObjectiveInputs inputs{.recipe = recipe_, .model = *start_.model, .tokenizer = start_.tokenizer, .data = data};
+        inputs.cache = folder_.cache();
+        if (events_.on_preparation)
+            inputs.on_progress = [this](double done, double total) { events_.on_preparation("tokens", done, total); };
+        return inputs;
+    }
+
+    bool is_due(std::int64_t every) const { return every > 0 && trainer_->steps() % every == 0; }
+
+    void one_step(const Objective& objective) {
+        const StepReport report = trainer_->step();
+        metrics_->add(report, static_cast<double>(report.units) / report.seconds);
+        if (events_.on_step) events_.on_step(report, objective.unit());
+        if (is_due(recipe_.evaluate_every)) evaluate();
+        if (is_due(recipe_.sample_every) && events_.on_sample && start_.tokenizer)
+            events_.on_sample(*start_.model, *start_.tokenizer, trainer_->steps());
+        if (is_due(recipe_.save_every)) {
+            folder_.save_checkpoint(*start_.model, *trainer_, validation_loss_, start_.companions);
+            folder_.prune(recipe_.save_keep);
+        }
+        if (Clock::now() - plotted_ > plot_interval) plot();
+    }
+
+    void evaluate() {
+        if (!validation_) return;
+        validation_loss_ = trainer_->evaluate(*validation_);
+        metrics_->add_validation(trainer_->steps(), validation_loss_);
+        if (events_.on_validation) events_.on_validation(trainer_->steps(), validation_loss_);
+    }
+
+    void plot() {
+        write_loss_plot(folder_.path() / "loss.svg", *metrics_, options_.folder.filename().string());
+        plotted_ = Clock::now();
+    }
+
+    void finish() {
+        plot();
+        const auto save = [&] { models::save(*start_.model, folder_.path()); };
+        if (trainer_->keeps_average())
+            trainer_->with_average(save);
+        else
+            save();
+        for (const fs::path& file : start_.companions)
+            if (!fs::exists(folder_.path() / file.filename()) ||
+                !fs::equivalent(file, folder_.path() / file.filename()))
+                fs::copy_file(file, folder_.path() / file.filename(), fs::copy_options::overwrite_existing);
+    }
+
+    const Recipe& recipe_;
+    const SessionEvents& events_;
+    SessionOptions options_;
+    RunFolder folder_;
+    StartingModel start_;
+    std::unique_ptr<Objective> validation_;
+    std::unique_ptr<Trainer> trainer_;
+    std::unique_ptr<Metrics> metrics_;
+    double validation_loss_ = nothing;
+    Clock::time_point plotted_ = Clock::now();
+};
+
+}  // namespace
+
+SessionResult run_session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events) {
+    return Session(recipe, options, events).run();
+}
+
+}  // namespace tessera::training

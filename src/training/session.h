@@ -1,0 +1,36 @@
+// A whole training run: from a recipe to a folder that can be run at once.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "training/objective.h"
+#include "training/trainer.h"
+
+namespace tessera::training {
+
+// What happens, as it happens. Each may be empty.
+struct SessionEvents {
+    std::function<void(const std::string& what, double done, double total)> on_preparation = {};
+    std::function<void(const models::Model& model, const Trainer& trainer)> on_start = {};
+    std::function<void(const StepReport& report, const char* unit)> on_step = {};
+    std::function<void(std::int64_t step, double loss)> on_validation = {};
+    std::function<void(const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t step)>
+        on_sample = {};
+};
+
+struct SessionOptions {
+    std::filesystem::path folder;
+    bool resume = false;  // from the newest checkpoint, where there is one
+    Device device = cpu;
+};
+
+struct SessionResult {
+    std::int64_t steps = 0;
+    double loss = 0, validation_loss = 0;  // not a number where none was taken
+};
+
+SessionResult run_session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events = {});
+
+}  // namespace tessera::training

@@ -1,0 +1,106 @@
+#include "training/starting_model.h"
+
+#include "core/error.h"
+#include "models/catalog.h"
+
+namespace tessera::training {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Config;
+using formats::Json;
+
+constexpr const char* companion_names[] = {
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "tokenizer.model",
+    "vocab.json",
+    "merges.txt",
+    "vocab.txt",
+    "chat_template.jinja",
+    "added_tokens.json",
+    "spiece.model",
+    "preprocessor_config.json",
+    "processor_config.json",
+};
+
+std::vector<fs::path> companions_in(const fs::path& folder) {
+    std::vector<fs::path> files;
+    if (folder.empty()) return files;
+    for (const char* name : companion_names)
+        if (fs::exists(folder / name)) files.push_back(folder / name);
+    return files;
+}
+
+bool has_weights(const fs::path& path) {
+    if (!fs::is_directory(path)) return path.extension() == ".gguf" || path.extension() == ".bin";
+    for (const auto& entry : fs::directory_iterator(path))
+        if (entry.path().extension() == ".safetensors") return true;
+    return false;
+}
+
+// The folder of the model, where the recipe names one.
+fs::path model_folder(const Recipe& recipe) {
+    const Json& model = *recipe.resolved.json().find("model");
+    if (!model.is_string() || !fs::exists(model.as_string())) return {};
+    const fs::path path = model.as_string();
+    return fs::is_directory(path) ? path : path.parent_path();
+}
+
+bool starts_from_weights(const Recipe& recipe) {
+    const Json& model = *recipe.resolved.json().find("model");
+    return model.is_string() && fs::exists(model.as_string()) && has_weights(model.as_string()) &&
+           !recipe.resolved.boolean("from_scratch");
+}
+
+Config config_of(const Recipe& recipe) {
+    const Json& model = *recipe.resolved.json().find("model");
+    return model.is_string() ? models::config_named(model.as_string())
+                             : Config(model, recipe.resolved.source(), "model");
+}
+
+// A config without a vocabulary gets the tokenizer's; one with a smaller vocabulary than the tokenizer's is refused.
+Config with_vocabulary(const Config& config, const tokenizers::Tokenizer* tokenizer) {
+    if (!tokenizer) return config;
+    if (!config.has("vocab_size") && !config.has("text_config")) {
+        Json json = config.json();
+        json.set("vocab_size", tokenizer->size());
+        return {std::move(json), config.source()};
+    }
+    if (config.has("vocab_size") && config.integer("vocab_size") < tokenizer->size())
+        config.reject("vocab_size", text_of("the tokenizer has ", tokenizer->size(), " tokens, the model only ",
+                                            config.integer("vocab_size")));
+    return config;
+}
+
+}  // namespace
+
+StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>& earlier) {
+    StartingModel start;
+    const fs::path home = model_folder(recipe);
+    const fs::path tokens = recipe.tokenizer.empty() ? home : fs::path(recipe.tokenizer);
+    if (!recipe.tokenizer.empty() || !companions_in(home).empty()) start.tokenizer = tokenizers::open_tokenizer(tokens);
+    if (fs::is_directory(tokens))
+        start.companions = companions_in(tokens);
+    else if (start.tokenizer)
+        start.companions = {tokens};
+    if (earlier)
+        start.model = models::load(*earlier);
+    else if (starts_from_weights(recipe))
+        start.model = models::load(recipe.resolved.text("model"));
+    else
+        start.model =
+            models::initialised(with_vocabulary(config_of(recipe), start.tokenizer.get()), recipe.seed, DType::F32);
+    nn::convert_to(*start.model, recipe.precision);
+    return start;
+}
+
+std::int64_t checkpoint_bytes(const Recipe& recipe) {
+    const Config config = config_of(recipe);
+    if (!config.has("vocab_size") && !config.has("text_config")) return 0;  // known once the tokenizer is
+    const std::int64_t state = recipe.optimizer == OptimizerKind::adamw ? 8 : 4;
+    return nn::parameter_count(*models::build(config)) * (4 + state);
+}
+
+}  // namespace tessera::training

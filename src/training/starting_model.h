@@ -1,0 +1,27 @@
+// What a run starts from: the recipe's model, its tokenizer, and the files that go wherever the model goes.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "models/model.h"
+#include "tokenizers/tokenizer.h"
+#include "training/recipe.h"
+
+namespace tessera::training {
+
+struct StartingModel {
+    std::unique_ptr<models::Model> model = {};
+    std::shared_ptr<const tokenizers::Tokenizer> tokenizer = {};  // null where there is none
+    std::vector<std::filesystem::path> companions = {};           // of the tokenizer and the processor
+};
+
+// `earlier`: a checkpoint of this run to go on from.
+StartingModel starting_model(const Recipe& recipe, const std::optional<std::filesystem::path>& earlier);
+
+// About how large a checkpoint with the optimizer's state is.
+std::int64_t checkpoint_bytes(const Recipe& recipe);
+
+}  // namespace tessera::training

@@ -1,0 +1,159 @@
+#include "training/trainer.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "core/error.h"
+#include "data/permutation.h"
+#include "ops/binary.h"
+#include "tensor/tape.h"
+
+namespace tessera::training {
+namespace {
+
+// Uses of the recipe's seed.
+enum Use : std::uint64_t { order = 1, noise = 2, dropout = 3 };
+
+constexpr double smoothing = 0.98;  // of the shown loss, and of what a leap is measured against
+constexpr std::int64_t steps_before_leaps = 20;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+nn::Module& learning(models::Model& model) {
+    nn::set_requires_grad(model, true);
+    return model;
+}
+
+}  // namespace
+
+Trainer::Trainer(models::Model& model, const Objective& objective, const Recipe& recipe, Device device)
+    : model_(model), objective_(objective), recipe_(recipe), device_(device), groups_(learning(model), recipe) {
+    if (keeps_average())
+        groups_.visit_values([&](const Tensor& flat) { averages_.push_back(flat.to(DType::F32).clone()); });
+}
+
+Trainer::~Trainer() {
+    if (ahead_.valid()) ahead_.wait();
+}
+
+TrainingBatch Trainer::make_batch(std::int64_t number) const {
+    std::vector<std::int64_t> examples;
+    for (std::int64_t i = number * recipe_.batch; i < (number + 1) * recipe_.batch; ++i)
+        examples.push_back(recipe_.shuffle ? data::shuffled_example(i, objective_.examples(), recipe_.key(Use::order))
+                                           : i % objective_.examples());
+    return objective_.batch(examples, recipe_.key(Use::noise).child(static_cast<std::uint64_t>(number)));
+}
+
+TrainingBatch Trainer::next_batch(std::int64_t number) {
+    TrainingBatch batch = ahead_.valid() && ahead_number_ == number ? ahead_.get() : make_batch(number);
+    ahead_number_ = number + 1;
+    ahead_ = std::async(std::launch::async, [this, next = number + 1] { return make_batch(next); });
+    return batch;
+}
+
+StepReport Trainer::step() {
+    const auto start = std::chrono::steady_clock::now();
+    StepReport report{.step = step_ + 1, .learning_rate = learning_rate(recipe_.schedule, step_)};
+    groups_.zero_gradients();
+    std::string origin;
+    for (std::int64_t part = 0; part < recipe_.accumulate; ++part) {
+        const std::int64_t number = step_ * recipe_.accumulate + part;
+        const TrainingBatch batch = to_device(next_batch(number), device_);
+        nn::Context context = batch.context;
+        context.training = true;
+        context.recompute = recipe_.recompute;
+        context.label_smoothing = recipe_.label_smoothing;
+        context.z_loss = recipe_.z_loss;
+        context.key = recipe_.key(Use::dropout).child(static_cast<std::uint64_t>(number));
+        const Tensor loss = objective_.loss(model_, batch, context);
+        report.loss += loss.item() / static_cast<double>(recipe_.accumulate);
+        origin += (origin.empty() ? "" : "; ") + batch.origin;
+        const double share = 1 / static_cast<double>(recipe_.accumulate);
+        backward(share == 1 ? loss : ops::mul(loss, Tensor::scalar(share, loss.dtype(), loss.device())));
+        report.units += batch.units;
+    }
+    check_loss(report.loss, origin);
+    report.gradient_norm = groups_.clip_gradients(recipe_.clip);
+    check(std::isfinite(report.gradient_norm), "step ", step_ + 1, ": the gradients' norm is ", report.gradient_norm,
+          "; the batch: ", origin);
+    groups_.step(report.learning_rate);
+    if (keeps_average()) update_average();
+    smoothed_loss_ = step_ == 0 ? report.loss : smoothing * smoothed_loss_ + (1 - smoothing) * report.loss;
+    report.smoothed_loss = smoothed_loss_;
+    ++step_;
+    report.seconds = seconds_since(start);
+    return report;
+}
+
+void Trainer::check_loss(double loss, const std::string& origin) const {
+    check(std::isfinite(loss), "step ", step_ + 1, ": the loss is ", loss, "; the batch: ", origin);
+    const bool leaps = recipe_.spike > 0 && step_ >= steps_before_leaps && loss > recipe_.spike * smoothed_loss_;
+    check(!leaps, "step ", step_ + 1, ": the loss leapt to ", loss, " from an average of ", smoothed_loss_,
+          " (spike=0 goes on all the same); the batch: ", origin);
+}
+
+double Trainer::evaluate(const Objective& validation) const {
+    const NoGrad no_grad;
+    double total = 0;
+    std::int64_t units = 0;
+    const std::int64_t batches =
+        std::min(recipe_.evaluate_batches, (validation.examples() + recipe_.batch - 1) / recipe_.batch);
+    for (std::int64_t number = 0; number < batches; ++number) {
+        std::vector<std::int64_t> examples;
+        for (std::int64_t i = number * recipe_.batch; i < std::min((number + 1) * recipe_.batch, validation.examples());
+             ++i)
+            examples.push_back(i);
+        const TrainingBatch batch = to_device(
+            validation.batch(examples, recipe_.key(Use::noise).child(static_cast<std::uint64_t>(number))), device_);
+        total += validation.loss(model_, batch, batch.context).item() * static_cast<double>(batch.units);
+        units += batch.units;
+    }
+    return total / static_cast<double>(units);
+}
+
+void Trainer::visit_state(const Optimizer::StateVisitor& visit) const {
+    groups_.visit_state(visit);
+    for (std::size_t i = 0; i < averages_.size(); ++i) visit(text_of("average", i), averages_[i]);
+}
+
+void Trainer::restore(std::int64_t step, double smoothed_loss) {
+    step_ = step;
+    smoothed_loss_ = smoothed_loss;
+}
+
+void Trainer::update_average() const {
+    std::size_t at = 0;
+    const NoGrad no_grad;
+    groups_.visit_values([&](const Tensor& flat) {
+        const Tensor& average = averages_[at++];
+        const auto scalar = [&](double value) { return Tensor::scalar(value, DType::F32, average.device()); };
+        average.copy_from(ops::add(ops::mul(average, scalar(recipe_.ema)),
+                                   ops::mul(flat.to(DType::F32).detach(), scalar(1 - recipe_.ema))));
+    });
+}
+
+void Trainer::with_average(const std::function<void()>& body) const {
+    std::vector<Tensor> kept;
+    groups_.visit_values([&](const Tensor& flat) {
+        kept.push_back(flat.clone());
+        flat.copy_from(averages_[kept.size() - 1]);
+    });
+    body();
+    std::size_t at = 0;
+    groups_.visit_values([&](const Tensor& flat) { flat.copy_from(kept[at++]); });
+}
+
+TrainingBatch to_device(TrainingBatch batch, Device device) {
+    if (device == cpu) return batch;
+    models::Batch& inputs = batch.inputs;
+    for (Tensor* tensor : {&inputs.input_ids, &inputs.attention_mask, &inputs.token_type_ids,
+                           &inputs.global_attention_mask, &inputs.pixel_values, &inputs.decoder_input_ids,
+                           &inputs.decoder_attention_mask, &inputs.labels, &batch.context.positions,
+                           &batch.context.mask.first_keys, &batch.context.mask.starts, &batch.context.mask.lengths})
+        if (tensor->defined()) *tensor = tensor->to(device);
+    return batch;
+}
+
+}  // namespace tessera::training

@@ -1,0 +1,67 @@
+// One step after another: batch, loss on the tape, backward, clipping, optimizer. Everything a step depends on is the
+// recipe, the step's number and the state, so a resumed run repeats the uninterrupted one to the bit.
+#pragma once
+
+#include <future>
+#include <memory>
+
+#include "training/objective.h"
+#include "training/parameter_groups.h"
+
+namespace tessera::training {
+
+struct StepReport {
+    std::int64_t step = 0;  // from 1
+    double loss = 0, smoothed_loss = 0, learning_rate = 0, gradient_norm = 0;
+    std::int64_t units = 0;  // tokens or pictures
+    double seconds = 0;
+};
+
+class Trainer {
+   public:
+    // The model's parameters move into the trainer's buffers; both stay alive as long as the trainer.
+    Trainer(models::Model& model, const Objective& objective, const Recipe& recipe, Device device = cpu);
+    ~Trainer();
+
+    // Throws, naming the step and its examples, where the loss is no number or leaps.
+    StepReport step();
+    std::int64_t steps() const { return step_; }
+    bool finished() const { return step_ >= recipe_.steps; }
+
+    // The mean loss over the first batches of another set, weighted by their units.
+    double evaluate(const Objective& validation) const;
+
+    // What a checkpoint must hold beside the weights. Copying into the tensors restores the optimizer; restore_step the
+    // rest.
+    void visit_state(const Optimizer::StateVisitor& visit) const;
+    double smoothed_loss() const { return smoothed_loss_; }
+    void restore(std::int64_t step, double smoothed_loss);
+
+    bool keeps_average() const { return recipe_.ema > 0; }
+    // Runs body while the model has the moving average of its weights.
+    void with_average(const std::function<void()>& body) const;
+
+    std::int64_t trained_parameters() const { return groups_.elements(); }
+
+   private:
+    TrainingBatch make_batch(std::int64_t number) const;
+    TrainingBatch next_batch(std::int64_t number);
+    void check_loss(double loss, const std::string& origin) const;
+    void update_average() const;
+
+    models::Model& model_;
+    const Objective& objective_;
+    const Recipe& recipe_;
+    Device device_;
+    ParameterGroups groups_;
+    std::vector<Tensor> averages_;
+    std::future<TrainingBatch> ahead_;  // the next batch, made while this one is learned from
+    std::int64_t ahead_number_ = -1;
+    std::int64_t step_ = 0;
+    double smoothed_loss_ = 0;
+};
+
+// All tensors of a batch on a device.
+TrainingBatch to_device(TrainingBatch batch, Device device);
+
+}  // namespace tessera::training
