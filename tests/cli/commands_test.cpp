@@ -59,6 +59,7 @@ TEST(Program, EveryCommandExplainsItselfWithAnExample) {
           "--tokenizer",
           "--device",
           "--json"}},
+        {"chat", {"DIR", "--system", "--max-new", "--temperature", "--seed", "--stop", "--device"}},
         {"translate", {"DIR", "TEXT", "--beams", "--prefix", "--task", "--device", "--json"}},
         {"parity", {"DIR", "--device", "--all", "--json"}},
         {"inspect", {"MODEL", "--list", "--json"}},
