@@ -10,6 +10,7 @@
 #include "cli/picture_arguments.h"
 #include "cli/terminal.h"
 #include "formats/json.h"
+#include "inference/chat_prompt.h"
 #include "inference/picture_prompt.h"
 #include "inference/streamed_text.h"
 
@@ -23,7 +24,7 @@ struct Request {
     std::string folder, tokenizer, device = "cpu";
     std::vector<std::string> texts, ids;
     std::optional<std::int64_t> log_probabilities;
-    bool json = false, echo = false;
+    bool chat = false, json = false, echo = false;
     GenerationArguments how;
     PictureArguments pictures;
 };
@@ -43,12 +44,15 @@ std::vector<std::int64_t> ids_named(const std::string& text) {
     }
 }
 
-std::vector<inference::Prompt> prompts_of(const Request& request) {
+std::vector<inference::Prompt> prompts_of(const Request& request, const TextModel& model) {
     std::vector<inference::Prompt> prompts;
     for (const std::string& ids : request.ids) prompts.push_back({.ids = ids_named(ids)});
     for (std::string text : request.texts) {
         if (text == "-") text.assign(std::istreambuf_iterator<char>(std::cin), {});
-        prompts.push_back({.text = text});
+        if (request.chat)
+            prompts.push_back(inference::chat_prompt(model, {{.role = "user", .content = text}}));
+        else
+            prompts.push_back({.text = text});
     }
     return prompts;
 }
@@ -60,7 +64,7 @@ struct Inputs {
 };
 
 Inputs inputs_of(const Request& request, const TextModel& model, const std::vector<formats::Image>& pictures) {
-    const std::vector<inference::Prompt> prompts = prompts_of(request);
+    const std::vector<inference::Prompt> prompts = prompts_of(request, model);
     Inputs inputs;
     if (pictures.empty()) {
         for (const inference::Prompt& prompt : prompts) inputs.ids.push_back(inference::ids_of(model, prompt));
@@ -279,6 +283,7 @@ void declare(Arguments& parser, Request& request) {
     parser.option("--ids", request.ids, "a prompt of token ids, e.g. 1,2,3; may be repeated");
     request.pictures.declare(parser);
     parser.option("--tokenizer", request.tokenizer, "a tokenizer's file or folder, where it is not the model's own");
+    parser.flag("--chat", request.chat, "put the prompt into the model's chat template");
     parser.flag("--echo", request.echo, "print the prompt before its continuation");
     request.how.declare_stops(parser);
     request.how.declare_sampling(parser);

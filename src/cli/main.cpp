@@ -19,6 +19,7 @@ struct Command {
 
 constexpr Command commands[] = {
     {"generate", "continue a prompt", generate_command},
+    {"chat", "talk with a model", chat_command},
     {"translate", "texts through an encoder-decoder", translate_command},
     {"train", "a model from a recipe", train_command},
     {"embed", "vectors of sentences", embed_command},

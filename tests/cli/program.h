@@ -11,7 +11,8 @@ struct Answer {
     std::string out, err;
 };
 
-Answer run_program(const std::vector<std::string>& arguments);
+// `input` is what stands on its standard input.
+Answer run_program(const std::vector<std::string>& arguments, const std::string& input = "");
 
 // Runs it and expects this status, and one line on standard error that begins with "tessera" and holds every part.
 void expect_refusal(int status, const std::vector<std::string>& arguments, const std::vector<std::string>& parts);
