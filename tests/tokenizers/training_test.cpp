@@ -101,6 +101,24 @@ TEST(BpeTrainer, KeepsItsBounds) {
               (std::vector<std::string>{"a", "b", "c", "##b", "##a", "##c", "ab", "##ab", "abab", "abc"}));
 }
 
+TEST(WordCounts, AreWholeLinesAndBounded) {
+    const auto splitter = word_splitter();
+    const WordCounts words = count_words("b a\nb \xFF", {.pre_tokenizer = splitter.get()});
+    ASSERT_EQ(words.size(), 3u);
+    EXPECT_EQ(words[0].word, "a");
+    EXPECT_EQ(words[1].word, "b");
+    EXPECT_EQ(words[1].count, 2);
+    EXPECT_EQ(words[2].word, "\xEF\xBF\xBD");
+    std::string run;
+    for (int i = 0; i < 3000; ++i) run += "é";
+    std::size_t bytes = 0;
+    for (const WordCount& word : count_words(run, {})) {
+        EXPECT_LE(word.word.size(), 4096u);
+        bytes += word.word.size();
+    }
+    EXPECT_EQ(bytes, run.size());
+}
+
 TEST(Substrings, AreThoseThatWordsShare) {
     std::map<std::string, std::int64_t> found;
     for (const Substring& each : shared_substrings({{"banana", 2}, {"bandana", 3}}, 16, 100))

@@ -12,7 +12,7 @@
 namespace tessera::tokenizers {
 namespace {
 
-constexpr std::size_t chunk_bytes = 1 << 20, longest_line = 16 << 20;
+constexpr std::size_t chunk_bytes = 1 << 20, longest_line = 16 << 20, longest_word = 4096;
 constexpr std::size_t chunks_at_once = 16;  // whatever the number of threads, so that forgetting is the same
 constexpr std::size_t most_words = 8'000'000;
 
@@ -30,13 +30,22 @@ void add(Counts& counts, std::string_view word, std::int64_t count) {
         counts.emplace(word, count);
 }
 
+// A word past all measure counts as several, so that what is done with a word stays bounded.
+void add_parts(Counts& counts, std::string_view word) {
+    while (word.size() > longest_word) {
+        std::size_t end = longest_word;
+        while ((word[end] & 0xC0) == 0x80) --end;
+        add(counts, word.substr(0, end), 1);
+        word.remove_prefix(end);
+    }
+    if (!word.empty()) add(counts, word, 1);
+}
+
 void count_line(std::string_view line, const WordSplit& split, Counts& counts) {
     std::string normal;
     if (split.normalizer) line = normal = split.normalizer->normalize(line);
     if (line.empty()) return;
-    const auto give = [&](Piece piece) {
-        if (!piece.text.empty()) add(counts, piece.text, 1);
-    };
+    const auto give = [&](Piece piece) { add_parts(counts, piece.text); };
     if (split.pre_tokenizer)
         split.pre_tokenizer->split({line, true}, give);
     else
