@@ -8,10 +8,14 @@
 #include "cli/generation_arguments.h"
 #include "cli/line_reader.h"
 #include "cli/terminal.h"
+#include "formats/image.h"
 #include "formats/json.h"
 #include "inference/chat_prompt.h"
 #include "inference/conversation.h"
+#include "inference/picture_prompt.h"
 #include "inference/streamed_text.h"
+#include "models/catalog.h"
+#include "models/vision.h"
 
 namespace tessera::cli {
 namespace {
@@ -37,6 +41,11 @@ class InterruptGuard {
    private:
     struct sigaction before_ {};
 };
+
+bool looks_at_pictures(const TextModel& model) {
+    const models::Vision* vision = models::architecture_of(model.config).vision;
+    return vision && vision->prompt;
+}
 
 constexpr const char* help =
     R"(  /system TEXT   what the model is told before everything else; nothing: no system message
@@ -79,16 +88,52 @@ class Chat {
         if (name == "/help")
             std::fputs(help, stdout);
         else if (name == "/reset")
-            messages_.clear();
+            reset();
         else if (name == "/system")
             set_system(rest);
         else if (name == "/save")
             save(rest);
         else if (name == "/image")
-            fail("/image: this model does not look at pictures");
+            show(rest);
         else
             fail("there is no command '", name, "'; see /help");
         return true;
+    }
+
+    void reset() {
+        messages_.clear();
+        pictures_.clear();
+    }
+
+    // Pictures stay for the questions that follow, until the next ones are shown.
+    void show(const std::string& path) {
+        check(!path.empty(), "/image: the name of a file is missing");
+        check(looks_at_pictures(model_), "/image: this model does not look at pictures");
+        const formats::Image picture = formats::read_image(path);
+        if (asked_about_pictures_) pictures_.clear();
+        asked_about_pictures_ = false;
+        pictures_.push_back(picture);
+        std::fprintf(stderr, "%s: %lld x %lld\n", one_line(path).c_str(), static_cast<long long>(picture.width),
+                     static_cast<long long>(picture.height));
+    }
+
+    struct Question {
+        std::vector<std::int64_t> ids;
+        models::Batch batch;
+    };
+
+    // The conversation so far; for a model without a template, the last message alone.
+    Question question() {
+        const bool has_template = !model_.text().chat_template.empty();
+        const inference::Prompt prompt = has_template ? inference::chat_prompt(model_, with_system())
+                                                      : inference::Prompt{.text = messages_.back().content};
+        if (!looks_at_pictures(model_))
+            return {inference::ids_of(model_, prompt), inference::batch_for(model_, {prompt})};
+        check(!pictures_.empty(), "this model talks about pictures: show it one with /image PATH");
+        asked_about_pictures_ = true;
+        inference::PicturePrompts about = inference::picture_prompts(
+            model_.path, model_.config, model_.text(), std::span(&prompt.text, 1), pictures_, model_.device);
+        return {std::move(about.ids[0]), std::move(about.batch)};
     }
 
     std::vector<ChatMessage> with_system() const {
@@ -99,9 +144,7 @@ class Chat {
     }
 
     void answer() {
-        const inference::Prompt prompt = inference::chat_prompt(model_, with_system());
-        const std::vector<std::int64_t> ids = inference::ids_of(model_, prompt);
-        const models::Batch batch = inference::batch_for(model_, {prompt});
+        const auto [ids, batch] = question();
         inference::GenerateOptions options =
             generate_options(settings_, inference::prompt_length(*model_.model, batch), 1024);
         options.sampler.seed = settings_.sampler.seed + turn_++;
@@ -146,6 +189,8 @@ class Chat {
     inference::Conversation conversation_;
     std::string system_;
     std::vector<ChatMessage> messages_;
+    std::vector<formats::Image> pictures_;
+    bool asked_about_pictures_ = false;
     std::uint64_t turn_ = 0;
 };
 
@@ -166,7 +211,8 @@ int chat_command(const std::vector<std::string>& arguments) {
     const TextModel model =
         inference::open_text_model(folder, tokenizer, device_named(device), inference::NeedsTokenizer::yes);
     check(!model.model->has_encoder(), folder, ": an encoder-decoder does not chat; see tessera translate");
-    inference::chat_prompt(model, {{.role = "user", .content = "hello"}});  // without a template, refused at once
+    // Without a template, refused at once; who talks about pictures needs none.
+    if (!looks_at_pictures(model)) inference::chat_prompt(model, {{.role = "user", .content = "hello"}});
     Chat chat(model, how);
     chat.set_system(system);
     LineReader reader;
