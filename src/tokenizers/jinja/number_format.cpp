@@ -27,9 +27,10 @@ std::string formatted_float(double number, char form, int precision, bool altern
 std::string formatted_whole(std::int64_t number, char form) {
     std::uint64_t rest = number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
     const unsigned base = form == 'o' ? 8 : form == 'b' ? 2 : form == 'x' || form == 'X' ? 16 : 10;
+    const char* letters = form == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
     std::string digits;
     do {
-        digits += (form == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[rest % base];
+        digits += letters[rest % base];
         rest /= base;
     } while (rest > 0);
     if (number < 0) digits += '-';
