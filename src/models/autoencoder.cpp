@@ -7,9 +7,16 @@
 #include "models/vision.h"
 #include "ops/binary.h"
 #include "ops/losses.h"
+#include "tensor/tape.h"
 
 namespace tessera::models {
 namespace {
+
+// One element, which learns nothing.
+Tensor mean_square(const Tensor& x) {
+    const NoGrad no_grad;
+    return ops::mse(x, Tensor::zeros(x.shape(), x.dtype(), x.device()));
+}
 
 class Autoencoder : public Model, public LayerWise {
    public:
@@ -34,12 +41,15 @@ class Autoencoder : public Model, public LayerWise {
     }
 
     // Layer by layer (Bengio et al. 2006): each layer of the encoder and its mirror image in the decoder rebuild what
-    // the layer below gives, and nothing flows back below them.
+    // the layer below gives, and nothing flows back below them. What a layer misses counts as a share of what it was
+    // given, because codes grow while they are learned.
     Tensor layer_wise_loss(const Batch& batch, const nn::Context&) const override {
         Tensor below = flat_pictures(batch.pixel_values, input_width_), total;
         for (std::size_t i = 0; i < encoder_.layers.size(); ++i) {
             const Tensor code = encoder_.layer(i, below);
-            const Tensor part = ops::mse(decoder_.layer(encoder_.layers.size() - 1 - i, code), below);
+            const Tensor missed = ops::mse(decoder_.layer(encoder_.layers.size() - 1 - i, code), below);
+            const Tensor part = ops::div(
+                missed, ops::add(mean_square(below), Tensor::full({}, 1e-12, missed.dtype(), missed.device())));
             total = total.defined() ? ops::add(total, part) : part;
             below = code.detach();
         }
