@@ -75,9 +75,9 @@ bool is_made(const Recipe& recipe) {
     return (recipe.tokenizer == "characters" || recipe.tokenizer == "bytes") && !fs::exists(recipe.tokenizer);
 }
 
-fs::path made_tokenizer(const Recipe& recipe, const fs::path& workshop) {
+fs::path made_tokenizer(const Recipe& recipe, const fs::path& workshop, bool resumes) {
     const fs::path folder = workshop / "tokenizer";
-    if (!fs::exists(folder / "tokenizer.json"))
+    if (!resumes || !fs::exists(folder / "tokenizer.json"))
         make_tokenizer({.bytes = recipe.tokenizer == "bytes",
                         .data = recipe.train_data,
                         .sentinels = recipe.objective == "span" ? sentinels_of_spans : 0},
@@ -114,7 +114,7 @@ StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>
     StartingModel start;
     const fs::path home = model_folder(recipe);
     const fs::path tokens = recipe.tokenizer.empty() ? home
-                            : is_made(recipe)        ? made_tokenizer(recipe, workshop)
+                            : is_made(recipe)        ? made_tokenizer(recipe, workshop, earlier.has_value())
                                                      : fs::path(recipe.tokenizer);
     if (!recipe.tokenizer.empty() || !companions_in(home).empty()) start.tokenizer = tokenizers::open_tokenizer(tokens);
     if (fs::is_directory(tokens))
