@@ -138,6 +138,17 @@ class Display {
     Clock::time_point started_ = Clock::now(), drawn_ = {};
 };
 
+// What can be done with a model that has learned this.
+std::string command_for(const std::string& objective, const std::string& folder) {
+    if (objective == "masked") return fmt::format("fill {} \"…\"", folder);
+    if (objective == "pairs") return fmt::format("translate {} \"…\"", folder);
+    if (objective == "classify") return fmt::format("classify {} PICTURE", folder);
+    if (objective == "contrastive") return fmt::format("classify {} PICTURE --labels …", folder);
+    if (objective == "prefix") return fmt::format("generate {} \"…\" --image PICTURE", folder);
+    if (objective == "autoencode" || objective == "labels") return fmt::format("inspect {}", folder);
+    return fmt::format("generate {} \"…\"", folder);
+}
+
 }  // namespace
 
 int train_with_display(const training::Recipe& recipe, const training::SessionOptions& options, bool json) {
@@ -151,8 +162,9 @@ int train_with_display(const training::Recipe& recipe, const training::SessionOp
         std::printf("%s\n", out.dump().c_str());
         return 0;
     }
-    std::printf("%s: mean loss %.4f after %lld steps; try: tessera generate %s \"…\"\n", options.folder.c_str(),
-                result.loss, static_cast<long long>(result.steps), options.folder.c_str());
+    const std::string folder = options.folder.string();
+    std::printf("%s: mean loss %.4f after %lld steps; try: tessera %s\n", folder.c_str(), result.loss,
+                static_cast<long long>(result.steps), command_for(recipe.objective, folder).c_str());
     return 0;
 }
 

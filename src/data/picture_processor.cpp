@@ -32,6 +32,11 @@ Image prepared(const Image& picture, const PictureSettings& settings) {
     return settings.crops ? middle(image, settings.crop.height, settings.crop.width) : image;
 }
 
+// Brightness as Pillow's mode L has it (ITU-R 601-2). A grey picture stays as it is.
+std::uint8_t brightness(const std::uint8_t* pixel) {
+    return static_cast<std::uint8_t>((pixel[0] * 19595u + pixel[1] * 38470u + pixel[2] * 7471u + 0x8000u) >> 16);
+}
+
 // Halves of differences, downwards also below zero.
 std::int64_t floor_half(std::int64_t value) { return value >> 1; }
 
@@ -69,20 +74,24 @@ Image middle(const Image& picture, std::int64_t height, std::int64_t width) {
 Tensor pixel_values(std::span<const Image> pictures, const PictureSettings& settings) {
     check(!pictures.empty(), "pixel_values: no picture");
     const std::vector<float> table = table_of(settings);
+    const int channels = settings.grey ? 1 : 3;
     Tensor values;
     for (std::size_t i = 0; i < pictures.size(); ++i) {
         const Image image = prepared(pictures[i], settings);
-        if (i == 0) values = Tensor::empty({static_cast<std::int64_t>(pictures.size()), 3, image.height, image.width});
+        if (i == 0)
+            values = Tensor::empty({static_cast<std::int64_t>(pictures.size()), channels, image.height, image.width});
         check(image.height == values.size(2) && image.width == values.size(3), "pixel_values: picture ", i + 1,
               " comes out at ", image.width, " × ", image.height, " pixels, the first at ", values.size(3), " × ",
               values.size(2), "; they cannot be one batch");
         const std::int64_t plane = image.height * image.width;
-        float* to = values.data<float>() + static_cast<std::int64_t>(i) * 3 * plane;
+        float* to = values.data<float>() + static_cast<std::int64_t>(i) * channels * plane;
         parallel_for(image.height, 32, [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t at = begin * image.width; at < end * image.width; ++at)
-                for (int c = 0; c < 3; ++c)
+            for (std::int64_t at = begin * image.width; at < end * image.width; ++at) {
+                const std::uint8_t* pixel = image.pixels.data() + at * 3;
+                for (int c = 0; c < channels; ++c)
                     to[c * plane + at] =
-                        table[static_cast<std::size_t>(c * 256 + image.pixels[static_cast<std::size_t>(at * 3 + c)])];
+                        table[static_cast<std::size_t>(c * 256 + (settings.grey ? brightness(pixel) : pixel[c]))];
+            }
         });
     }
     return values;

@@ -9,7 +9,7 @@
 
 namespace tessera::data {
 
-// (B, 3, H, W) in f32. Pictures that do not come out at one size are an error.
+// (B, 3, H, W), or (B, 1, H, W) in grey, in f32. Pictures that do not come out at one size are an error.
 Tensor pixel_values(std::span<const formats::Image> pictures, const formats::PictureSettings& settings);
 
 // The parts of it: still 8-bit.

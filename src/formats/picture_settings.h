@@ -17,6 +17,7 @@ struct PictureSize {
 };
 
 struct PictureSettings {
+    bool grey = false;  // one channel, of brightness; else red, green and blue
     bool resizes = true;
     PictureSize size = {.height = 224, .width = 224};
     Resampling resampling = Resampling::bicubic;

@@ -1,14 +1,24 @@
 // An autoencoder (Hinton & Salakhutdinov 2006): pictures squeezed through ever narrower layers into a code, and
 // rebuilt from it by their mirror image.
 #include "models/architecture.h"
+#include "models/layer_wise.h"
 #include "models/mlp.h"
 #include "models/settings.h"
+#include "models/vision.h"
+#include "ops/binary.h"
 #include "ops/losses.h"
+#include "tensor/tape.h"
 
 namespace tessera::models {
 namespace {
 
-class Autoencoder : public Model {
+// One element, which learns nothing.
+Tensor mean_square(const Tensor& x) {
+    const NoGrad no_grad;
+    return ops::mse(x, Tensor::zeros(x.shape(), x.dtype(), x.device()));
+}
+
+class Autoencoder : public Model, public LayerWise {
    public:
     // `widths`: from the picture to the code.
     Autoencoder(const Config& settings, const std::vector<std::int64_t>& widths, nn::Activation activation)
@@ -30,6 +40,22 @@ class Autoencoder : public Model {
         return ops::mse(forward(batch, context, {}), flat_pictures(batch.pixel_values, input_width_));
     }
 
+    // Layer by layer (Bengio et al. 2006): each layer of the encoder and its mirror image in the decoder rebuild what
+    // the layer below gives, and nothing flows back below them. What a layer misses counts as a share of what it was
+    // given, because codes grow while they are learned.
+    Tensor layer_wise_loss(const Batch& batch, const nn::Context&) const override {
+        Tensor below = flat_pictures(batch.pixel_values, input_width_), total;
+        for (std::size_t i = 0; i < encoder_.layers.size(); ++i) {
+            const Tensor code = encoder_.layer(i, below);
+            const Tensor missed = ops::mse(decoder_.layer(encoder_.layers.size() - 1 - i, code), below);
+            const Tensor part = ops::div(
+                missed, ops::add(mean_square(below), Tensor::full({}, 1e-12, missed.dtype(), missed.device())));
+            total = total.defined() ? ops::add(total, part) : part;
+            below = code.detach();
+        }
+        return total;
+    }
+
     void visit(const nn::Visitor& visitor) override {
         visitor("encoder", encoder_);
         visitor("decoder", decoder_);
@@ -49,8 +75,10 @@ static std::unique_ptr<Model> autoencoder(const Config& config) {
     return std::make_unique<Autoencoder>(config, widths, read_activation(config, "activation", "relu"));
 }
 
+static constexpr Vision vision{.pictures = flat_picture_settings};
+
 static const RegisterArchitecture register_autoencoder(
     {"autoencoder", "Hinton & Salakhutdinov, Reducing the Dimensionality of Data with Neural Networks, 2006",
-     autoencoder});
+     autoencoder, &vision});
 
 }  // namespace tessera::models

@@ -8,6 +8,7 @@
 #include "models/loss_options.h"
 #include "models/settings.h"
 #include "models/stream.h"
+#include "models/vocabulary.h"
 #include "nn/attention/additive.h"
 #include "nn/attention/cache.h"
 #include "nn/embedding.h"
@@ -161,8 +162,8 @@ std::unique_ptr<Decoding> Bahdanau::decode(std::int64_t) const { return std::mak
 
 static std::unique_ptr<Model> bahdanau(const Config& config) {
     const std::int64_t hidden = read_size(config, "hidden_width");
-    const BahdanauSettings settings{.source_vocabulary = read_size(config, "source_vocabulary_size"),
-                                    .target_vocabulary = read_size(config, "target_vocabulary_size"),
+    const BahdanauSettings settings{.source_vocabulary = read_vocabulary(config, "source_vocabulary_size"),
+                                    .target_vocabulary = read_vocabulary(config, "target_vocabulary_size"),
                                     .embedding = read_size(config, "embedding_width", hidden),
                                     .hidden = hidden,
                                     .attention = read_size(config, "attention_width", hidden),

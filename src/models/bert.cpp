@@ -44,7 +44,9 @@ EncoderParts bert_encoder(const Config& config, const BertSettings& s, std::int6
                        .dropout = s.dropout,
                        .has_head = has_masked_head(config),
                        .head_activation = s.feed_forward.activation,
-                       .tied = config.boolean("tie_word_embeddings", true)};
+                       .tied = config.boolean("tie_word_embeddings", true),
+                       .classes = read_text_classes(config),
+                       .classifier_dropout = read_dropout(config, "classifier_dropout", s.dropout)};
     parts.unlearned_id = read_padding(config, 0, parts.vocabulary);
     for (std::int64_t layer = 0; layer < s.layers; ++layer) {
         nn::BlockParts block;
@@ -84,7 +86,9 @@ static std::unique_ptr<Model> bert(const Config& config) {
     weights.names.insert(weights.names.end(), {{"head.dense", head + "transform.dense"},
                                                {"head.norm", head + "transform.LayerNorm"},
                                                {"head.decoder", head + "decoder"},
-                                               {"head.bias", head + "bias"}});
+                                               {"head.bias", head + "bias"},
+                                               {"classifier.dense", "bert.pooler.dense"},
+                                               {"classifier.output", "classifier"}});
     weights.ignored.insert(weights.ignored.end(), {head + "decoder.*", "cls.seq_relationship.*"});
     return std::make_unique<Encoder>(config, bert_encoder(config, settings, 30522, bert_attention(settings)),
                                      std::move(weights));

@@ -20,7 +20,7 @@ using MakeAttention = std::function<std::unique_ptr<nn::SelfAttention>(std::int6
 EncoderParts bert_encoder(const Config& config, const BertSettings& settings, std::int64_t default_vocabulary,
                           const MakeAttention& make_attention);
 MakeAttention bert_attention(const BertSettings& settings);
-// What follows the prefix ("bert.") in all of them. The pooler over the first token has no part in what we compute.
+// What follows the prefix ("bert.") in all of them. The pooler over the first token has a part in a classifier only.
 WeightTable bert_weights(const std::string& prefix);
 
 // Positions counted past the padding id and the head of RoBERTa, with its names.

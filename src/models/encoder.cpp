@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "models/classes.h"
 #include "models/loss_options.h"
 #include "models/padding.h"
 #include "models/stream.h"
 #include "ops/binary.h"
 #include "ops/cast.h"
 #include "ops/matmul.h"
+#include "ops/unary.h"
 #include "ops/views.h"
 
 namespace tessera::models {
@@ -18,6 +20,33 @@ bool has_masked_head(const Config& config) {
     return std::any_of(names.begin(), names.end(), [](const std::string& name) {
         return name.ends_with("ForMaskedLM") || name.ends_with("ForPreTraining");
     });
+}
+
+std::int64_t read_text_classes(const Config& config) {
+    if (!config.has("architectures")) return 0;
+    const std::vector<std::string> names = config.texts("architectures");
+    const bool classifies = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+        return name.ends_with("ForSequenceClassification");
+    });
+    return classifies ? read_class_count(config) : 0;
+}
+
+SequenceClassifier::SequenceClassifier(const EncoderParts& parts)
+    : dense_(parts.width, parts.width),
+      output_(parts.width, parts.classes),
+      dropout_(parts.classifier_dropout),
+      drops_first_state_(parts.drops_first_state) {}
+
+Tensor SequenceClassifier::forward(const Tensor& hidden, const nn::Context& context) const {
+    enum Use : std::uint64_t { of_state = 1u << 20, of_summary };
+    const Tensor first = ops::select(hidden, 1, 0);
+    const Tensor state = drops_first_state_ ? nn::drop(first, dropout_, context, of_state) : first;
+    return output_.forward(nn::drop(ops::tanh(dense_.forward(state)), dropout_, context, of_summary));
+}
+
+void SequenceClassifier::visit(const nn::Visitor& visitor) {
+    visitor("dense", dense_);
+    visitor("output", output_);
 }
 
 MaskedHead::MaskedHead(const EncoderParts& parts)
@@ -46,10 +75,12 @@ Encoder::Encoder(const Config& settings, EncoderParts parts, WeightTable table)
       token_types_(parts.token_types, parts.width),
       embedding_norm_(parts.width, parts.norm_eps),
       padding_id_(parts.padding_id),
-      dropout_(parts.dropout) {
+      dropout_(parts.dropout),
+      first_sees_all_(parts.first_sees_all && parts.classes > 0) {
     tokens_.padding_id = parts.unlearned_id;
     if (padding_id_) positions_.padding_id = *padding_id_;
     if (parts.has_head) head_ = std::make_unique<MaskedHead>(parts);
+    if (parts.classes > 0) classifier_ = std::make_unique<SequenceClassifier>(parts);
     stack_ = nn::Stack(std::move(parts.blocks), nullptr);
     config = settings;
     weights = std::move(table);
@@ -89,7 +120,12 @@ Tensor Encoder::encode(const Batch& batch, const nn::Context& given, const Obser
     check_mask("attention_mask", batch.attention_mask);
     check_mask("global_attention_mask", batch.global_attention_mask);
     padding_of(batch.attention_mask).apply(context.mask);
-    if (batch.global_attention_mask.defined()) context.global_tokens = batch.global_attention_mask.to(DType::Bool);
+    if (batch.global_attention_mask.defined()) {
+        context.global_tokens = batch.global_attention_mask.to(DType::Bool);
+    } else if (first_sees_all_) {
+        context.global_tokens = Tensor::zeros(batch.input_ids.shape(), DType::Bool, batch.input_ids.device());
+        ops::slice(context.global_tokens, 1, 0, 1).fill(1);
+    }
     if (!observer) return stack_.forward(embedded, context);
     observer("hidden_after_embed", embedded);
     const Tensor hidden = stack_.forward(embedded, context, nullptr, [&](std::size_t block, const Tensor& output) {
@@ -101,14 +137,20 @@ Tensor Encoder::encode(const Batch& batch, const nn::Context& given, const Obser
 
 Tensor Encoder::forward(const Batch& batch, const nn::Context& context, const Observer& observer) const {
     const Tensor hidden = encode(batch, context, observer);
+    if (classifier_) return classifier_->forward(hidden, context);
     return head_ ? head_->forward(hidden, tokens_) : hidden;
 }
 
 Tensor Encoder::loss(const Batch& batch, const nn::Context& context) const {
-    check(head_ != nullptr, config.source(), ": architectures: a model without a language-model head has no loss");
-    check(batch.labels.defined() && batch.labels.shape() == batch.input_ids.shape(), "labels: expected ",
-          batch.input_ids.shape(), ", found ", batch.labels.shape());
-    return ops::cross_entropy(head_->forward(encode(batch, context), tokens_), batch.labels, loss_options(context));
+    check(head_ || classifier_, config.source(),
+          ": architectures: a model without a language-model head or a classifier has no loss");
+    const std::string problem = config.text("problem_type", "single_label_classification");
+    check(!classifier_ || problem == "single_label_classification", config.source(), ": problem_type: '", problem,
+          "' has a loss that is not known");
+    const Shape expected = classifier_ ? Shape{batch.input_ids.size(0)} : batch.input_ids.shape();
+    check(batch.labels.defined() && batch.labels.shape() == expected, "labels: expected ", expected, ", found ",
+          batch.labels.shape());
+    return ops::cross_entropy(forward(batch, context), batch.labels, loss_options(context));
 }
 
 void Encoder::visit(const nn::Visitor& visitor) {
@@ -118,6 +160,7 @@ void Encoder::visit(const nn::Visitor& visitor) {
     visitor("embedding_norm", embedding_norm_);
     stack_.visit(visitor);
     visitor("head", head_);
+    visitor("classifier", classifier_);
 }
 
 }  // namespace tessera::models

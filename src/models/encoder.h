@@ -1,5 +1,6 @@
 // An encoder-only language model: tokens + positions + token types → a stack of blocks that look both ways → hidden
-// states, or with a masked-language-model head the scores of what stands at each place (Devlin et al. 2018).
+// states, or with a masked-language-model head the scores of what stands at each place, or with a classifier those of
+// what the whole text is (Devlin et al. 2018).
 #pragma once
 
 #include <optional>
@@ -28,6 +29,24 @@ struct EncoderParts {
     bool has_head = false;
     nn::Activation head_activation = nn::Activation::gelu;
     bool tied = true;  // the embedding is the head's matrix too
+    // The classifier over the first token, in place of the head; 0 classes: none.
+    std::int64_t classes = 0;
+    double classifier_dropout = 0;
+    bool drops_first_state = false;  // also before the classifier's first layer
+    bool first_sees_all = false;     // with a classifier the first token is a global one, unless the batch names others
+};
+
+// output(tanh(dense(state of the first token)))
+class SequenceClassifier : public nn::Module {
+   public:
+    explicit SequenceClassifier(const EncoderParts& parts);
+    Tensor forward(const Tensor& hidden, const nn::Context& context) const;  // (B, T, width) → (B, classes)
+    void visit(const nn::Visitor& visitor) override;
+
+   private:
+    nn::Linear dense_, output_;
+    double dropout_;
+    bool drops_first_state_;
 };
 
 // decoder(norm(activation(dense(x)))) + bias, where the decoder may be the token embedding.
@@ -48,9 +67,9 @@ class Encoder : public Model {
    public:
     Encoder(const Config& config, EncoderParts parts, WeightTable weights);
 
-    // With a head the scores (B, T, V), else the last hidden states (B, T, width).
+    // With a head the scores (B, T, V), with a classifier (B, classes), else the last hidden states (B, T, width).
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
-    // The mean cross entropy of the labels, each at its own place; −100 is ignored.
+    // The mean cross entropy of the labels: (B, T), each at its own place, or (B) for a classifier; −100 is ignored.
     Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
     std::int64_t longest_text() const override { return positions_.weight.size(0) - first_position(); }
     void visit(const nn::Visitor& visitor) override;
@@ -67,12 +86,16 @@ class Encoder : public Model {
     nn::LayerNorm embedding_norm_;
     nn::Stack stack_;
     std::unique_ptr<MaskedHead> head_;
+    std::unique_ptr<SequenceClassifier> classifier_;
     std::optional<std::int64_t> padding_id_;
     double dropout_;
+    bool first_sees_all_;
 };
 
 // Whether the folder's class has a masked-language-model head: it is named …ForMaskedLM or …ForPreTraining, or not
 // named at all.
 bool has_masked_head(const Config& config);
+// How many classes it chooses between where it is named …ForSequenceClassification; else 0.
+std::int64_t read_text_classes(const Config& config);
 
 }  // namespace tessera::models

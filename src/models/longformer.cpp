@@ -36,6 +36,7 @@ static std::unique_ptr<Model> longformer(const Config& config) {
                                    .heads = settings.attention.heads,
                                    .window = windows[static_cast<std::size_t>(layer)]});
     });
+    parts.first_sees_all = true;
     WeightTable weights = bert_weights("longformer.");
     make_roberta(config, parts, weights);
     const std::string self = "longformer.encoder.layer.*.attention.self.";

@@ -1,5 +1,7 @@
 #include "models/mlp.h"
 
+#include <cmath>
+
 #include "models/settings.h"
 #include "ops/views.h"
 
@@ -13,11 +15,15 @@ Mlp::Mlp(const std::vector<std::int64_t>& widths, nn::Activation activation, boo
 Tensor Mlp::forward(const Tensor& x, const nn::Context& context, double dropout) const {
     Tensor stream = x;
     for (std::size_t i = 0; i < layers.size(); ++i) {
-        stream = layers[i].forward(stream);
-        if (i + 1 == layers.size() && !activate_last_) break;
-        stream = nn::drop(nn::activate(activation_, stream), dropout, context, i);
+        stream = layer(i, stream);
+        if (i + 1 < layers.size() || activate_last_) stream = nn::drop(stream, dropout, context, i);
     }
     return stream;
+}
+
+Tensor Mlp::layer(std::size_t index, const Tensor& x) const {
+    const Tensor sum = layers[index].forward(x);
+    return index + 1 < layers.size() || activate_last_ ? nn::activate(activation_, sum) : sum;
 }
 
 void Mlp::visit(const nn::Visitor& visitor) {
@@ -32,6 +38,19 @@ std::vector<std::int64_t> read_widths(const formats::Config& config, const char*
         if (width < 1 || width > size_limit)
             config.reject(field, text_of("expected sizes from 1 to ", size_limit, ", found ", width));
     return widths;
+}
+
+formats::PictureSettings flat_picture_settings(const formats::Config& config) {
+    const std::int64_t width = read_size(config, "input_width");
+    formats::PictureSettings settings{.normalises = false};
+    for (const std::int64_t channels : {1, 3}) {
+        const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(width / channels))));
+        if (side * side * channels != width) continue;
+        settings.grey = channels == 1;
+        settings.size = {.height = side, .width = side};
+        return settings;
+    }
+    config.reject("input_width", text_of(width, " values are no square picture in grey or in three colours"));
 }
 
 Tensor flat_pictures(const Tensor& pixel_values, std::int64_t width) {

@@ -1,7 +1,7 @@
 // Linear layers one after the other: models of flat pictures are made of them.
 #pragma once
 
-#include "formats/config.h"
+#include "formats/picture_settings.h"
 #include "nn/context.h"
 #include "nn/feed_forward.h"
 
@@ -13,6 +13,7 @@ class Mlp : public nn::Module {
     Mlp(const std::vector<std::int64_t>& widths, nn::Activation activation, bool activate_last);
 
     Tensor forward(const Tensor& x, const nn::Context& context, double dropout = 0) const;
+    Tensor layer(std::size_t index, const Tensor& x) const;  // one of them, with its activation
     void visit(const nn::Visitor& visitor) override;
 
     std::vector<nn::Linear> layers;
@@ -24,6 +25,8 @@ class Mlp : public nn::Module {
 
 // A list of sizes, each at least 1.
 std::vector<std::int64_t> read_widths(const formats::Config& config, const char* field);
+// Square pictures of so many values, from 0 to 1: in grey where their number is a square, else in colour.
+formats::PictureSettings flat_picture_settings(const formats::Config& config);
 // (B, …) → (B, width); anything of another size is an error.
 Tensor flat_pictures(const Tensor& pixel_values, std::int64_t width);
 

@@ -1,9 +1,11 @@
 // Flat pictures through a few layers to scores of classes. The layers before the last carry an autoencoder's names, so
 // that they can start from one.
 #include "models/architecture.h"
+#include "models/classes.h"
 #include "models/loss_options.h"
 #include "models/mlp.h"
 #include "models/settings.h"
+#include "models/vision.h"
 #include "nn/linear.h"
 
 namespace tessera::models {
@@ -54,7 +56,14 @@ static std::unique_ptr<Model> mlp_classifier(const Config& config) {
     return std::make_unique<MlpClassifier>(config, widths, read_activation(config, "activation", "relu"));
 }
 
+static std::vector<std::string> class_names(const Config& config) {
+    return read_class_names(config, read_size(config, "classes"));
+}
+
+static constexpr Vision vision{.pictures = flat_picture_settings, .classes = class_names};
+
 static const RegisterArchitecture register_mlp_classifier(
-    {"mlp_classifier", "Rumelhart et al., Learning Representations by Back-Propagating Errors, 1986", mlp_classifier});
+    {"mlp_classifier", "Rumelhart et al., Learning Representations by Back-Propagating Errors, 1986", mlp_classifier,
+     &vision});
 
 }  // namespace tessera::models

@@ -9,6 +9,7 @@
 
 #include "models/padding.h"
 #include "models/settings.h"
+#include "models/vocabulary.h"
 #include "ops/gather.h"
 #include "ops/views.h"
 
@@ -108,7 +109,7 @@ class NgramDecoding : public Decoding {
 }  // namespace
 
 Ngram::Ngram(const Config& settings)
-    : vocabulary_(read_size(settings, "vocabulary_size")),
+    : vocabulary_(read_vocabulary(settings, "vocabulary_size")),
       order_(read_count(settings, "order")),
       smoothing_(settings.number("smoothing", 0)) {
     if (!(smoothing_ >= 0)) settings.reject("smoothing", text_of("must not be below 0, found ", smoothing_));

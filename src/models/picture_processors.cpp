@@ -56,17 +56,19 @@ PictureSettings picture_settings(const std::filesystem::path& folder, const Conf
     const Architecture& architecture = architecture_of(model);
     check(architecture.vision != nullptr, folder.string(), ": a model of type ", architecture.model_type,
           " looks at no pictures");
+    const PictureSettings own = architecture.vision->pictures(model);
+    const auto read = [&](const Config& config) {
+        PictureSettings settings = read_picture_settings(config, defaults_of(config, model, architecture));
+        settings.grey = own.grey;  // the model's input, of which a processor knows nothing
+        return settings;
+    };
     const std::filesystem::path newer = folder / "processor_config.json", older = folder / "preprocessor_config.json";
     if (std::filesystem::exists(newer)) {
         const Config processor(formats::Json::read(newer), newer.string());
-        if (processor.has("image_processor")) {
-            const Config config = processor.section("image_processor");
-            return read_picture_settings(config, defaults_of(config, model, architecture));
-        }
+        if (processor.has("image_processor")) return read(processor.section("image_processor"));
     }
-    if (!std::filesystem::exists(older)) return architecture.vision->pictures(model);
-    const Config config(formats::Json::read(older), older.string());
-    return read_picture_settings(config, defaults_of(config, model, architecture));
+    if (!std::filesystem::exists(older)) return own;
+    return read(Config(formats::Json::read(older), older.string()));
 }
 
 }  // namespace tessera::models

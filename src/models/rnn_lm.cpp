@@ -8,6 +8,7 @@
 #include "models/next_token.h"
 #include "models/settings.h"
 #include "models/stream.h"
+#include "models/vocabulary.h"
 #include "nn/embedding.h"
 #include "nn/linear.h"
 #include "nn/recurrent.h"
@@ -28,9 +29,9 @@ nn::RecurrentKind read_cell(const Config& config) {
 class RecurrentLanguageModel : public Model {
    public:
     RecurrentLanguageModel(const Config& settings, const nn::RecurrentSettings& recurrent)
-        : tokens_(read_size(settings, "vocabulary_size"), recurrent.input_width),
+        : tokens_(read_vocabulary(settings, "vocabulary_size"), recurrent.input_width),
           recurrent_(recurrent),
-          head_(recurrent.hidden, read_size(settings, "vocabulary_size")) {
+          head_(recurrent.hidden, read_vocabulary(settings, "vocabulary_size")) {
         config = settings;
         weights.names = {{"tokens", "tokens"}, {"recurrent", "recurrent"}, {"head", "head"}};
     }

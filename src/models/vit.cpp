@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/architecture.h"
+#include "models/classes.h"
 #include "models/loss_options.h"
 #include "models/picture_processors.h"
 #include "models/pictures.h"
@@ -44,12 +45,7 @@ std::int64_t read_classes(const Config& config) {
         const std::vector<std::string> names = config.texts("architectures");
         if (std::find(names.begin(), names.end(), "ViTModel") != names.end()) return 0;
     }
-    if (!config.has("id2label")) return read_size(config, "num_labels", 2);
-    const auto count = static_cast<std::int64_t>(config.section("id2label").json().members().size());
-    if (count == 0) config.reject("id2label", "names no class");
-    if (config.integer("num_labels", count) != count)
-        config.reject("num_labels", text_of("id2label names ", count, " classes"));
-    return count;
+    return read_class_count(config);
 }
 
 class Vit : public Model {
@@ -114,16 +110,14 @@ static std::unique_ptr<Model> vit(const Config& config) {
 }
 
 static formats::PictureSettings pictures(const Config& config) {
-    return with_size(vit_pictures(), read_pictures(config).size);
+    const Pictures own = read_pictures(config);
+    formats::PictureSettings settings = with_size(vit_pictures(), own.size);
+    settings.grey = own.channels == 1;
+    return settings;
 }
 
 static std::vector<std::string> class_names(const Config& config) {
-    const Config names = config.section_or_empty("id2label");
-    const std::int64_t count = read_classes(config);
-    std::vector<std::string> list;
-    for (std::int64_t i = 0; i < count; ++i)
-        list.push_back(names.text(std::to_string(i), text_of("LABEL_", i)));
-    return list;
+    return read_class_names(config, read_classes(config));
 }
 
 static constexpr Vision vision{.pictures = pictures, .classes = class_names};

@@ -31,6 +31,8 @@ class Objective {
         return model.loss(batch.inputs, context);
     }
     virtual const char* unit() const { return "tokens"; }
+    // What the data calls the classes that it teaches, in the order of their numbers; none: it teaches no classes.
+    virtual std::vector<std::string> classes() const { return {}; }
 };
 
 struct ObjectiveInputs {

@@ -13,6 +13,7 @@ using formats::Json;
 constexpr RecipeKey keys[] = {
     {"model", text_or_object, nullptr, "a checkpoint, a config.json, a preset's name, or the config itself"},
     {"from_scratch", boolean, "false", "random weights even where the model is a checkpoint"},
+    {"weights", text, "\"\"", "a checkpoint whose parameters of the same name and shape the model starts from"},
     {"tokenizer", text, "\"\"",
      "a folder or file; empty: the model's own folder; characters or bytes: made from the data"},
     {"objective", text, "\"causal\"", "what is learned; see docs/training.md"},
@@ -26,6 +27,7 @@ constexpr RecipeKey keys[] = {
     {"data.whole_words", boolean, "false", "masked: words are masked whole"},
     {"data.noise", number, "0.15", "span and denoise: the share of tokens taken out"},
     {"data.span", number, "3", "span and denoise: the mean length of a span"},
+    {"data.permute", boolean, "true", "denoise: sentences change places"},
     {"batch", count, "8", "sequences or pictures of one step"},
     {"accumulate", count, "1", "batches whose gradients are added up before a step"},
     {"steps", count, "1000", "how many steps"},
@@ -42,6 +44,7 @@ constexpr RecipeKey keys[] = {
     {"clip", number, "1", "the largest norm of all gradients together; 0: as they are"},
     {"label_smoothing", number, "0", "this share of each target is spread over all classes"},
     {"z_loss", number, "0", "this times the squared log of the softmax's sum is added to the loss"},
+    {"layer_wise", boolean, "false", "autoencode: each layer learns to rebuild what the one below it gives"},
     {"freeze", texts, "[]", "parameters whose name contains one of these do not learn"},
     {"rates", numbers_by_name, "{}", "learning rates times this factor where the name contains the key"},
     {"precision", text, "\"f32\"", "f32 or bf16: of the weights in use; the optimizer keeps f32"},

@@ -27,10 +27,11 @@ class Session {
 
     SessionResult run() {
         const std::optional<fs::path> earlier = options_.resume ? folder_.newest_checkpoint() : std::nullopt;
-        start_ = starting_model(recipe_, earlier);
+        start_ = starting_model(recipe_, earlier, folder_.cache());
         if (options_.device != cpu) nn::move_to(*start_.model, options_.device);
         recipe_.resolved.json().write(folder_.path() / "recipe.json");
         const std::unique_ptr<Objective> objective = make_objective(inputs(recipe_.train_data));
+        name_classes(objective->classes());
         if (!recipe_.validation_data.empty()) validation_ = make_objective(inputs(recipe_.validation_data));
         trainer_ = std::make_unique<Trainer>(*start_.model, *objective, recipe_, options_.device);
         if (earlier) restore_state(*trainer_, *earlier);
@@ -55,6 +56,19 @@ class Session {
         if (events_.on_preparation)
             inputs.on_progress = [this](double done, double total) { events_.on_preparation("tokens", done, total); };
         return inputs;
+    }
+
+    // The data's names of the classes go into the config, where that has none.
+    void name_classes(const std::vector<std::string>& classes) {
+        models::Config& config = start_.model->config;
+        if (classes.empty() || config.has("id2label")) return;
+        formats::Json names = formats::Json::object(), numbers = formats::Json::object(), json = config.json();
+        for (std::size_t i = 0; i < classes.size(); ++i) {
+            names.set(std::to_string(i), classes[i]);
+            numbers.set(classes[i], i);
+        }
+        json.set("id2label", std::move(names)).set("label2id", std::move(numbers));
+        config = {std::move(json), config.source()};
     }
 
     bool is_due(std::int64_t every) const { return every > 0 && trainer_->steps() % every == 0; }

@@ -1,7 +1,10 @@
 #include "training/starting_model.h"
 
+#include <map>
+
 #include "core/error.h"
 #include "models/catalog.h"
+#include "training/made_tokenizer.h"
 
 namespace tessera::training {
 namespace {
@@ -40,14 +43,6 @@ bool has_weights(const fs::path& path) {
     return false;
 }
 
-// The folder of the model, where the recipe names one.
-fs::path model_folder(const Recipe& recipe) {
-    const Json& model = *recipe.resolved.json().find("model");
-    if (!model.is_string() || !fs::exists(model.as_string())) return {};
-    const fs::path path = model.as_string();
-    return fs::is_directory(path) ? path : path.parent_path();
-}
-
 bool starts_from_weights(const Recipe& recipe) {
     const Json& model = *recipe.resolved.json().find("model");
     return model.is_string() && fs::exists(model.as_string()) && has_weights(model.as_string()) &&
@@ -74,12 +69,53 @@ Config with_vocabulary(const Config& config, const tokenizers::Tokenizer* tokeni
     return config;
 }
 
+constexpr std::int64_t sentinels_of_spans = 100;  // as many as the published vocabularies have
+
+bool is_made(const Recipe& recipe) {
+    return (recipe.tokenizer == "characters" || recipe.tokenizer == "bytes") && !fs::exists(recipe.tokenizer);
+}
+
+fs::path made_tokenizer(const Recipe& recipe, const fs::path& workshop, bool resumes) {
+    const fs::path folder = workshop / "tokenizer";
+    if (!resumes || !fs::exists(folder / "tokenizer.json"))
+        make_tokenizer({.bytes = recipe.tokenizer == "bytes",
+                        .data = recipe.train_data,
+                        .sentinels = recipe.objective == "span" ? sentinels_of_spans : 0},
+                       folder);
+    return folder;
+}
+
+// The other model's parameters where ours have the same name and shape: an encoder under another head, say.
+void take_weights(models::Model& model, const Recipe& recipe) {
+    const std::string path = recipe.resolved.text("weights");
+    const std::unique_ptr<models::Model> other = models::load(path);
+    std::map<std::string, Tensor> theirs;
+    for (const auto& [name, tensor] : nn::parameters(*other)) theirs.emplace(name, *tensor);
+    std::size_t taken = 0;
+    for (const auto& [name, tensor] : nn::parameters(model)) {
+        const auto found = theirs.find(name);
+        if (found == theirs.end() || found->second.shape() != tensor->shape()) continue;
+        tensor->copy_from(found->second);
+        ++taken;
+    }
+    check(taken > 0, path, ": no parameter has the name and the shape of one of the model's");
+}
+
 }  // namespace
 
-StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>& earlier) {
+fs::path model_folder(const Recipe& recipe) {
+    const Json& model = *recipe.resolved.json().find("model");
+    if (!model.is_string() || !fs::exists(model.as_string())) return {};
+    const fs::path path = model.as_string();
+    return fs::is_directory(path) ? path : path.parent_path();
+}
+
+StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>& earlier, const fs::path& workshop) {
     StartingModel start;
     const fs::path home = model_folder(recipe);
-    const fs::path tokens = recipe.tokenizer.empty() ? home : fs::path(recipe.tokenizer);
+    const fs::path tokens = recipe.tokenizer.empty() ? home
+                            : is_made(recipe)        ? made_tokenizer(recipe, workshop, earlier.has_value())
+                                                     : fs::path(recipe.tokenizer);
     if (!recipe.tokenizer.empty() || !companions_in(home).empty()) start.tokenizer = tokenizers::open_tokenizer(tokens);
     if (fs::is_directory(tokens))
         start.companions = companions_in(tokens);
@@ -92,6 +128,7 @@ StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>
     else
         start.model =
             models::initialised(with_vocabulary(config_of(recipe), start.tokenizer.get()), recipe.seed, DType::F32);
+    if (!earlier && !recipe.resolved.text("weights").empty()) take_weights(*start.model, recipe);
     nn::convert_to(*start.model, recipe.precision);
     return start;
 }

@@ -18,8 +18,13 @@ struct StartingModel {
     std::vector<std::filesystem::path> companions = {};           // of the tokenizer and the processor
 };
 
-// `earlier`: a checkpoint of this run to go on from.
-StartingModel starting_model(const Recipe& recipe, const std::optional<std::filesystem::path>& earlier);
+// `earlier`: a checkpoint of this run to go on from. `workshop`: where a tokenizer is made, if the recipe asks for one
+// of characters or bytes; a resumed run takes the one that is there.
+StartingModel starting_model(const Recipe& recipe, const std::optional<std::filesystem::path>& earlier,
+                             const std::filesystem::path& workshop = {});
+
+// The folder of the recipe's model; empty where it is a preset or the config itself.
+std::filesystem::path model_folder(const Recipe& recipe);
 
 // About how large a checkpoint with the optimizer's state is.
 std::int64_t checkpoint_bytes(const Recipe& recipe);

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "models/catalog.h"
+#include "ops/matmul.h"
+#include "ops/unary.h"
 #include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/module_check.h"
@@ -227,6 +231,85 @@ TEST(Encoder, RefusesInputsThatDoNotFit) {
             windows->forward({.input_ids = ids, .attention_mask = ids_of({0, 1, 1}, {1, 3})});
         },
         {"padding on the right"});
+}
+
+// Of the reference: BertForSequenceClassification, RobertaForSequenceClassification,
+// LongformerForSequenceClassification.
+std::string classifying(const std::string& family) {
+    return replaced(replaced(family, "ForMaskedLM", "ForSequenceClassification"), "{", R"({"num_labels": 3, )");
+}
+
+TEST(SequenceClassifier, ReadsTheFirstTokenThroughTanh) {
+    const NoGrad no_grad;
+    for (const std::string& family : families) {
+        const auto model = build(config_of(classifying(family)));
+        randomise(*model);
+        std::map<std::string, Tensor> part;
+        for (const auto& [name, tensor] : nn::parameters(*model)) part.emplace(name, *tensor);
+        Batch batch = padded_batch();
+        const Tensor hidden = dynamic_cast<Encoder&>(*model).encode(batch);
+        const Tensor first = ops::select(hidden, 1, 0);
+        const Tensor summary =
+            ops::tanh(ops::linear(first, part.at("classifier.dense.weight"), part.at("classifier.dense.bias")));
+        const Tensor expected =
+            ops::linear(summary, part.at("classifier.output.weight"), part.at("classifier.output.bias"));
+        EXPECT_LE(relative_error(model->forward(batch), expected), 1e-12);
+        EXPECT_EQ(expected.shape(), (Shape{2, 3}));
+    }
+}
+
+TEST(SequenceClassifier, HasTheNamesOfTheReference) {
+    const std::vector<std::vector<std::string>> names{
+        {"bert.pooler.dense.weight", "bert.pooler.dense.bias", "classifier.weight", "classifier.bias"},
+        {"classifier.dense.weight", "classifier.dense.bias", "classifier.out_proj.weight", "classifier.out_proj.bias"},
+        {"classifier.dense.weight", "classifier.dense.bias", "classifier.out_proj.weight", "classifier.out_proj.bias"}};
+    for (std::size_t i = 0; i < families.size(); ++i) {
+        const auto model = build(config_of(classifying(families[i])));
+        randomise(*model);
+        std::map<std::string, Tensor> stored;
+        for (const auto& [name, tensor] : checkpoint_tensors(*model, model->weights, [](const Tensor& x) { return x; }))
+            stored.emplace(name, tensor);
+        for (const std::string& name : names[i]) EXPECT_TRUE(stored.contains(name)) << name;
+        for (const auto& [name, tensor] : stored) EXPECT_EQ(name.find("lm_head"), name.npos) << name;
+        const auto loaded = build(config_of(classifying(families[i])));
+        load_weights(*loaded, loaded->weights, stored, "checkpoint");
+        const NoGrad no_grad;
+        EXPECT_TRUE(same_bits(loaded->forward(padded_batch()), model->forward(padded_batch())));
+    }
+}
+
+TEST(SequenceClassifier, EveryParameterLearns) {
+    Batch batch = padded_batch();
+    batch.labels = ids_of({2, 0}, {2});
+    for (const std::string& family : families) {
+        const auto model = build(config_of(classifying(family)));
+        randomise(*model);
+        expect_gradients(*model, [&] { return model->loss(batch); });
+    }
+}
+
+// LongformerForSequenceClassification makes the first token a global one where nobody says which are.
+TEST(SequenceClassifier, TheFirstTokenSeesAll) {
+    const auto model = build(config_of(classifying(longformer)));
+    randomise(*model);
+    const NoGrad no_grad;
+    Batch batch = padded_batch();
+    batch.global_attention_mask = {};
+    Batch told = batch;
+    told.global_attention_mask = ids_of({1, 0, 0, 0, 0, 0, 0, 0, 0, /**/ 1, 0, 0, 0, 0, 0, 0, 0, 0}, {2, 9});
+    EXPECT_TRUE(same_bits(model->forward(batch), model->forward(told)));
+}
+
+TEST(SequenceClassifier, OtherLossesAndLabelsAreRefused) {
+    Batch batch = padded_batch();
+    batch.labels = batch.input_ids;
+    const auto model = build(config_of(classifying(bert)));
+    randomise(*model);
+    expect_error([&] { model->loss(batch); }, {"labels", "(2)", "(2, 9)"});
+    const auto other = build(config_of(replaced(classifying(bert), "{", R"({"problem_type": "regression", )")));
+    randomise(*other);
+    batch.labels = ids_of({2, 0}, {2});
+    expect_error([&] { other->loss(batch); }, {"problem_type", "regression"});
 }
 
 }  // namespace

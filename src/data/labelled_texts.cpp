@@ -1,0 +1,50 @@
+#include "data/labelled_texts.h"
+
+#include <set>
+
+#include "core/error.h"
+#include "formats/json.h"
+
+namespace tessera::data {
+namespace {
+
+using formats::Json;
+
+LabelledTexts::Example in_json(std::string_view line, const std::string& field, const std::string& where) {
+    const Json value = Json::parse(line, where);
+    check(value.is_object(), where, ": expected an object, found ", value);
+    const Json *text = value.find(field), *label = value.find("label");
+    check(text && text->is_string(), where, ": no text under \"", field, "\"");
+    check(label && (label->is_string() || label->is_integer()), where, ": no name and no whole number under \"label\"");
+    return {text->as_string(), label->is_string() ? label->as_string() : std::to_string(label->as_integer())};
+}
+
+LabelledTexts::Example in_columns(std::string_view line, const std::string& where) {
+    const std::size_t tab = line.rfind('\t');
+    check(tab != line.npos, where, ": expected a text, a tab and a label");
+    return {std::string(line.substr(0, tab)), std::string(line.substr(tab + 1))};
+}
+
+}  // namespace
+
+LabelledTexts::LabelledTexts(const std::vector<std::filesystem::path>& files, std::string field)
+    : lines_(files), field_(std::move(field)) {
+    for (std::int64_t i = 0; i < size(); ++i) at(i);
+}
+
+LabelledTexts::Example LabelledTexts::at(std::int64_t index) const {
+    const std::string_view line = lines_.text(index);
+    Example example =
+        is_json_lines(lines_.file(index)) ? in_json(line, field_, where(index)) : in_columns(line, where(index));
+    check(!example.text.empty() && !example.label.empty(), where(index), ": the ",
+          example.text.empty() ? "text" : "label", " is empty");
+    return example;
+}
+
+std::vector<std::string> LabelledTexts::labels() const {
+    std::set<std::string> labels;
+    for (std::int64_t i = 0; i < size(); ++i) labels.insert(at(i).label);
+    return {labels.begin(), labels.end()};
+}
+
+}  // namespace tessera::data

@@ -1,0 +1,121 @@
+#include "training/made_tokenizer.h"
+
+#include <set>
+
+#include "core/error.h"
+#include "core/mapped_file.h"
+#include "data/lines.h"
+#include "formats/json.h"
+#include "tokenizers/byte_level.h"
+#include "tokenizers/utf8.h"
+
+namespace tessera::training {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+
+constexpr const char* named[] = {"<pad>", "</s>", "<s>", "<unk>", "<mask>"};
+constexpr const char* roles[] = {"pad_token", "eos_token", "bos_token", "unk_token", "mask_token"};
+
+using Characters = std::set<std::string>;
+
+void collect(std::string_view text, Characters& characters) {
+    while (!text.empty()) {
+        const tokenizers::Utf8Step step = tokenizers::utf8_step(text);
+        if (step.kind == tokenizers::Utf8Step::Whole) characters.emplace(text.substr(0, step.length));
+        text.remove_prefix(step.length);
+    }
+}
+
+void collect_texts(const Json& value, Characters& characters) {
+    if (value.is_string()) collect(value.as_string(), characters);
+    if (value.is_object())
+        for (const Json::Member& member : value.members()) collect_texts(member.value, characters);
+    if (value.is_array())
+        for (const Json& item : value.items()) collect_texts(item, characters);
+}
+
+Characters characters_of(const std::vector<std::string>& data) {
+    Characters characters;
+    for (const fs::path& file : data::files_ending(data, {".txt", ".text", ".md", ".jsonl", ".ndjson", ".tsv"})) {
+        if (data::is_json_lines(file)) {
+            const data::Lines lines({file});
+            for (std::int64_t i = 0; i < lines.size(); ++i)
+                collect_texts(Json::parse(lines.text(i), lines.where(i)), characters);
+        } else {
+            const MappedFile content(file);
+            collect(std::string_view(reinterpret_cast<const char*>(content.data()), content.bytes()), characters);
+        }
+    }
+    return characters;
+}
+
+Json added_token(std::int64_t id, const std::string& content) {
+    return Json::object()
+        .set("id", id)
+        .set("content", content)
+        .set("single_word", false)
+        .set("lstrip", false)
+        .set("rstrip", false)
+        .set("normalized", false)
+        .set("special", true);
+}
+
+Json byte_level() {
+    return Json::object()
+        .set("type", "ByteLevel")
+        .set("add_prefix_space", false)
+        .set("trim_offsets", false)
+        .set("use_regex", false);
+}
+
+}  // namespace
+
+void make_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
+    std::vector<std::string> special(std::begin(named), std::end(named));
+    for (std::int64_t i = 0; i < wanted.sentinels; ++i) special.push_back(text_of("<extra_id_", i, ">"));
+    Characters characters;
+    if (wanted.bytes)
+        for (int byte = 0; byte < 256; ++byte)
+            characters.insert(tokenizers::to_byte_characters(std::string(1, static_cast<char>(byte))));
+    else
+        characters = characters_of(wanted.data);
+    Json vocabulary = Json::object(), added = Json::array(), sentinels = Json::array();
+    for (std::size_t id = 0; id < special.size(); ++id) {
+        vocabulary.set(special[id], id);
+        added.push_back(added_token(static_cast<std::int64_t>(id), special[id]));
+        if (id >= std::size(named)) sentinels.push_back(special[id]);
+    }
+    std::size_t next = special.size();
+    for (const std::string& character : characters) vocabulary.set(character, next++);
+    // Pairs without merges: every character is its own token.
+    Json model = Json::object()
+                     .set("type", "BPE")
+                     .set("dropout", {})
+                     .set("unk_token", wanted.bytes ? Json() : Json(named[3]))
+                     .set("continuing_subword_prefix", {})
+                     .set("end_of_word_suffix", {})
+                     .set("fuse_unk", false)
+                     .set("byte_fallback", false)
+                     .set("vocab", std::move(vocabulary))
+                     .set("merges", Json::array());
+    fs::create_directories(folder);
+    Json config = Json::object().set("tokenizer_class", "PreTrainedTokenizerFast");
+    for (std::size_t i = 0; i < std::size(named); ++i) config.set(roles[i], named[i]);
+    config.set("additional_special_tokens", std::move(sentinels)).set("clean_up_tokenization_spaces", false);
+    config.write(folder / "tokenizer_config.json");
+    Json::object()
+        .set("version", "1.0")
+        .set("truncation", {})
+        .set("padding", {})
+        .set("added_tokens", std::move(added))
+        .set("normalizer", {})
+        .set("pre_tokenizer", wanted.bytes ? byte_level() : Json())
+        .set("post_processor", {})
+        .set("decoder", wanted.bytes ? byte_level() : Json::object().set("type", "Fuse"))
+        .set("model", std::move(model))
+        .write(folder / "tokenizer.json");
+}
+
+}  // namespace tessera::training

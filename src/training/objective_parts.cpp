@@ -1,0 +1,104 @@
+#include "training/objective_parts.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "data/picture_processor.h"
+#include "models/vision.h"
+#include "training/starting_model.h"
+
+namespace tessera::training {
+namespace {
+
+bool is_number(const std::string& text) {
+    return !text.empty() && text.size() < 10 &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+const tokenizers::Tokenizer& tokenizer_of(const ObjectiveInputs& inputs) {
+    check(inputs.tokenizer != nullptr, inputs.recipe.resolved.source(),
+          ": tokenizer: none given, and the model has none");
+    return *inputs.tokenizer;
+}
+
+std::int64_t padding_id(const ObjectiveInputs& inputs) {
+    if (inputs.tokenizer && inputs.tokenizer->special.padding) return *inputs.tokenizer->special.padding;
+    return std::max<std::int64_t>(0, inputs.model.config.integer("pad_token_id", 0));
+}
+
+PaddedRows padded_rows(const std::vector<tokenizers::Ids>& rows, std::int64_t filler) {
+    std::size_t longest = 0;
+    bool equal = true;
+    for (const tokenizers::Ids& row : rows) {
+        longest = std::max(longest, row.size());
+        equal = equal && row.size() == rows[0].size();
+    }
+    std::vector<std::int64_t> ids, mask;
+    for (const tokenizers::Ids& row : rows) {
+        ids.insert(ids.end(), row.begin(), row.end());
+        ids.insert(ids.end(), longest - row.size(), filler);
+        mask.insert(mask.end(), row.size(), 1);
+        mask.insert(mask.end(), longest - row.size(), 0);
+    }
+    const Shape shape{static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(longest)};
+    PaddedRows padded{.ids = Tensor::from(ids, shape)};
+    if (!equal) padded.mask = Tensor::from(mask, shape);
+    return padded;
+}
+
+double share_in(const Recipe& recipe, const char* field) {
+    const formats::Config data = recipe.resolved.section("data");
+    const double share = data.number(field);
+    if (!(share > 0 && share < 1)) data.reject(field, text_of("expected a share between 0 and 1, found ", share));
+    return share;
+}
+
+double span_length(const Recipe& recipe) {
+    const formats::Config data = recipe.resolved.section("data");
+    const double length = data.number("span");
+    if (!(length >= 1 && length <= 100)) data.reject("span", text_of("expected 1 to 100 tokens, found ", length));
+    return length;
+}
+
+PictureInput::PictureInput(const ObjectiveInputs& inputs)
+    : settings_(models::picture_settings(model_folder(inputs.recipe), inputs.model.config)) {}
+
+Tensor PictureInput::pixel_values(std::span<const formats::Image> pictures) const {
+    return data::pixel_values(pictures, settings_);
+}
+
+ClassNames::ClassNames(const ObjectiveInputs& inputs, std::vector<std::string> found,
+                       const std::vector<std::string>& model_names)
+    : names_(std::move(found)) {
+    const auto known = [&](const std::string& name) {
+        return std::find(model_names.begin(), model_names.end(), name) != model_names.end();
+    };
+    if (std::all_of(names_.begin(), names_.end(), known)) {
+        names_ = model_names;
+    } else if (std::all_of(names_.begin(), names_.end(), is_number)) {
+        std::int64_t highest = 0;
+        for (const std::string& name : names_) highest = std::max<std::int64_t>(highest, std::stoll(name));
+        names_.clear();
+        const auto most = static_cast<std::int64_t>(model_names.size());
+        for (std::int64_t i = 0; i < std::min(highest, most) + 1; ++i) names_.push_back(std::to_string(i));
+    }
+    check(names_.size() <= model_names.size(), inputs.recipe.train_data.front(), ": the data has at least ",
+          names_.size(), " classes, and the model ", model_names.size());
+    names_.insert(names_.end(), model_names.begin() + static_cast<std::ptrdiff_t>(names_.size()), model_names.end());
+}
+
+std::int64_t ClassNames::number(const std::string& name, const std::string& where) const {
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    check(found != names_.end(), where, ": the class '", name, "' does not occur in the training data");
+    return found - names_.begin();
+}
+
+std::string origin_of(const char* what, const std::vector<std::int64_t>& examples) {
+    std::string text = what;
+    for (const std::int64_t example : examples) text += text_of(" ", example);
+    return text;
+}
+
+}  // namespace tessera::training

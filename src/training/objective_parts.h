@@ -1,0 +1,58 @@
+// What several objectives need: rows of different lengths as one batch, pictures as the model sees them, names of
+// classes.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "formats/image.h"
+#include "formats/picture_settings.h"
+#include "training/objective.h"
+
+namespace tessera::training {
+
+// Throws where the recipe and the model have none.
+const tokenizers::Tokenizer& tokenizer_of(const ObjectiveInputs& inputs);
+
+// The id that fills rows up: the tokenizer's, else the config's pad_token_id, else 0.
+std::int64_t padding_id(const ObjectiveInputs& inputs);
+
+struct PaddedRows {
+    Tensor ids = {};   // (B, longest), filled up on the right
+    Tensor mask = {};  // (B, longest) 1 where a token stands; undefined where all rows are equally long
+};
+PaddedRows padded_rows(const std::vector<tokenizers::Ids>& rows, std::int64_t filler);
+
+// The recipe's numbers under data, checked: a share within (0, 1), a mean length of at least 1.
+double share_in(const Recipe& recipe, const char* field);
+double span_length(const Recipe& recipe);
+
+// Pictures as this model sees them; throws where it looks at none.
+class PictureInput {
+   public:
+    explicit PictureInput(const ObjectiveInputs& inputs);
+    Tensor pixel_values(std::span<const formats::Image> pictures) const;
+
+   private:
+    formats::PictureSettings settings_;
+};
+
+// Names of classes as numbers: the model's own names where it knows those of the data, else the data's in their order,
+// and the model's for classes that the data lacks.
+class ClassNames {
+   public:
+    // `found`: the names in the training data; `model_names`: what the model calls its classes.
+    ClassNames(const ObjectiveInputs& inputs, std::vector<std::string> found,
+               const std::vector<std::string>& model_names);
+    std::int64_t number(const std::string& name, const std::string& where) const;
+    const std::vector<std::string>& names() const { return names_; }
+
+   private:
+    std::vector<std::string> names_;
+};
+
+std::string origin_of(const char* what, const std::vector<std::int64_t>& examples);
+
+}  // namespace tessera::training

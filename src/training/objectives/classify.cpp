@@ -1,0 +1,55 @@
+// The class of a picture, from a folder per class, idx files or CIFAR-10's.
+#include "data/labelled_pictures.h"
+#include "models/catalog.h"
+#include "models/vision.h"
+#include "training/objective_parts.h"
+
+namespace tessera::training {
+namespace {
+
+std::vector<std::string> classes_of(const ObjectiveInputs& inputs) {
+    const models::Architecture& architecture = models::architecture_of(inputs.model.config);
+    check(architecture.vision != nullptr && architecture.vision->classes != nullptr, inputs.recipe.resolved.source(),
+          ": objective: a model of type ", architecture.model_type, " does not classify pictures");
+    return architecture.vision->classes(inputs.model.config);
+}
+
+class Classify final : public Objective {
+   public:
+    explicit Classify(const ObjectiveInputs& inputs)
+        : classes_(inputs, data::picture_classes(inputs.recipe.train_data), classes_of(inputs)),
+          set_(data::open_pictures(inputs.data, {.classes = classes_.names()})),
+          pictures_(inputs) {}
+
+    std::int64_t examples() const override { return set_->size(); }
+
+    TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey) const override {
+        std::vector<formats::Image> images;
+        std::vector<std::int64_t> labels;
+        for (const std::int64_t example : examples) {
+            images.push_back(set_->picture(example));
+            labels.push_back(set_->label(example));
+            check(labels.back() < static_cast<std::int64_t>(classes_.names().size()), set_->where(example), ": class ",
+                  labels.back(), ", and the model has ", classes_.names().size());
+        }
+        TrainingBatch result{.units = static_cast<std::int64_t>(examples.size()),
+                             .origin = origin_of("pictures", examples)};
+        result.inputs.pixel_values = pictures_.pixel_values(images);
+        result.inputs.labels = Tensor::from(labels, {result.units});
+        return result;
+    }
+
+    const char* unit() const override { return "pictures"; }
+    std::vector<std::string> classes() const override { return classes_.names(); }
+
+   private:
+    ClassNames classes_;
+    std::unique_ptr<data::LabelledPictures> set_;
+    PictureInput pictures_;
+};
+
+std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Classify>(inputs); }
+const RegisterObjective registered{"classify", make};
+
+}  // namespace
+}  // namespace tessera::training

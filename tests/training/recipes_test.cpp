@@ -1,0 +1,29 @@
+// Every recipe that comes with the program is one that it understands.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "models/catalog.h"
+#include "training/objective.h"
+#include "training/recipe_keys.h"
+
+namespace tessera::training {
+namespace {
+
+TEST(Recipes, AllResolveAndNameAModel) {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(TESSERA_SOURCE_DIR "/recipes")) {
+        const std::string file = entry.path().string();
+        const Recipe recipe = read_recipe(resolve_recipe(formats::Json::read(file), {}, file));
+        formats::Json config = *recipe.resolved.json().find("model");
+        if (!config.find("vocab_size")) config.set("vocab_size", 100);
+        EXPECT_GT(nn::parameter_count(*models::build({config, file})), 0) << file;
+        for (const std::string& data : recipe.train_data) EXPECT_TRUE(data.starts_with("data/")) << file;
+        EXPECT_FALSE(recipe.validation_data.empty()) << file;
+        ++count;
+    }
+    EXPECT_GE(count, 8u);
+}
+
+}  // namespace
+}  // namespace tessera::training
