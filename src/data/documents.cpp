@@ -1,22 +1,14 @@
 #include "data/documents.h"
 
-#include <algorithm>
-#include <set>
-
 #include "core/error.h"
 #include "core/mapped_file.h"
+#include "data/lines.h"
 #include "formats/json.h"
 
 namespace tessera::data {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_json_lines(const fs::path& file) { return file.extension() == ".jsonl" || file.extension() == ".ndjson"; }
-bool is_text(const fs::path& file) {
-    static const std::set<std::string> plain = {".txt", ".text", ".md"};
-    return is_json_lines(file) || plain.contains(file.extension().string());
-}
 
 // Calls body with each piece between separators.
 void cut(std::string_view text, std::string_view separator, const std::function<void(std::string_view)>& body) {
@@ -41,22 +33,7 @@ std::string document_in(std::string_view line, const std::string& field, const s
 }  // namespace
 
 std::vector<fs::path> text_files(const std::vector<std::string>& files_and_folders) {
-    std::vector<fs::path> files;
-    for (const std::string& name : files_and_folders) {
-        std::error_code error;
-        check(fs::exists(name, error), name, ": no such file or folder");
-        if (!fs::is_directory(name, error)) {
-            files.emplace_back(name);
-            continue;
-        }
-        std::set<fs::path> found;
-        for (const auto& entry : fs::recursive_directory_iterator(name))
-            if (entry.is_regular_file() && is_text(entry.path())) found.insert(entry.path());
-        check(!found.empty(), name, ": no .txt, .md or .jsonl file in this folder");
-        files.insert(files.end(), found.begin(), found.end());
-    }
-    check(!files.empty(), "no text files given");
-    return files;
+    return files_ending(files_and_folders, {".txt", ".text", ".md", ".jsonl", ".ndjson"});
 }
 
 std::int64_t bytes_of_files(const std::vector<fs::path>& files) {

@@ -13,7 +13,7 @@ namespace {
 
 struct Kind {
     const char* name;
-    const char* mark;                // an expected tensor that only this kind has
+    const char* mark;  // an expected tensor that only this kind has
     void (*check)(const Case& run);
 };
 

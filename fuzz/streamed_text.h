@@ -1,0 +1,22 @@
+// What holds for every tokenizer and text: ids are within the vocabulary, streamed pieces are whole characters, and
+// together they are the decoded text.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+
+#include "tokenizers/stream_decoder.h"
+#include "tokenizers/utf8.h"
+
+inline void check_streamed_text(const tessera::tokenizers::Tokenizer& tokenizer, const tessera::tokenizers::Ids& ids,
+                                bool skip_special) {
+    tessera::tokenizers::StreamDecoder decoder(tokenizer, skip_special);
+    std::string streamed;
+    for (const std::int64_t id : ids) {
+        if (id < 0 || id >= tokenizer.size()) std::abort();
+        const std::string piece = decoder.add(id);
+        if (!tessera::tokenizers::is_valid_utf8(piece)) std::abort();
+        streamed += piece;
+    }
+    if (streamed + decoder.finish() != tokenizer.decode(ids, skip_special)) std::abort();
+}
