@@ -9,10 +9,13 @@ namespace tessera::cli {
 int classify_command(const std::vector<std::string>& arguments);
 int convert_command(const std::vector<std::string>& arguments);
 int embed_command(const std::vector<std::string>& arguments);
+int eval_command(const std::vector<std::string>& arguments);
 int fill_command(const std::vector<std::string>& arguments);
+int finetune_command(const std::vector<std::string>& arguments);
 int generate_command(const std::vector<std::string>& arguments);
 int init_command(const std::vector<std::string>& arguments);
 int inspect_command(const std::vector<std::string>& arguments);
+int merge_command(const std::vector<std::string>& arguments);
 int ops_command(const std::vector<std::string>& arguments);
 int parity_command(const std::vector<std::string>& arguments);
 int score_command(const std::vector<std::string>& arguments);

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/error.h"
-#include "models/catalog.h"
 #include "training/loss_plot.h"
 #include "training/metrics.h"
 #include "training/run_folder.h"
@@ -23,12 +22,12 @@ constexpr auto plot_interval = std::chrono::seconds(10);
 class Session {
    public:
     Session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events)
-        : recipe_(recipe), events_(events), options_(options), folder_(options.folder, room_needed(recipe)) {}
+        : recipe_(recipe), events_(events), options_(options), folder_(options.folder) {}
 
     SessionResult run() {
-        const std::optional<fs::path> earlier = options_.resume ? folder_.newest_checkpoint() : std::nullopt;
-        start_ = starting_model(recipe_, earlier);
-        if (options_.device != cpu) nn::move_to(*start_.model, options_.device);
+        const std::optional<fs::path> earlier = checkpoint_to_resume();
+        start_ = starting_model(recipe_, earlier, options_.device);
+        folder_.check_room(room_needed());
         recipe_.resolved.json().write(folder_.path() / "recipe.json");
         const std::unique_ptr<Objective> objective = make_objective(inputs(recipe_.train_data));
         if (!recipe_.validation_data.empty()) validation_ = make_objective(inputs(recipe_.validation_data));
@@ -44,9 +43,19 @@ class Session {
     }
 
    private:
-    // Two checkpoints more than are kept: one being written, and the result. Weights, and three times that for AdamW.
-    static std::int64_t room_needed(const Recipe& recipe) {
-        return checkpoint_bytes(recipe) * (recipe.save_every > 0 ? recipe.save_keep + 2 : 2);
+    // Two checkpoints more than are kept: one being written, and the result.
+    std::int64_t room_needed() const {
+        return checkpoint_bytes(recipe_, start_) * (recipe_.save_every > 0 ? recipe_.save_keep + 2 : 1);
+    }
+
+    std::optional<fs::path> checkpoint_to_resume() const {
+        if (options_.overwrite) folder_.remove_checkpoints();
+        const std::optional<fs::path> newest = folder_.newest_checkpoint();
+        check(options_.resume || !newest, folder_.path().string(),
+              ": holds an earlier run's checkpoints; --resume goes on from them, --overwrite removes them");
+        check(!options_.resume || newest || !folder_.has_result(), folder_.path().string(),
+              ": holds a finished run without checkpoints (save.every was 0): there is nothing to go on from");
+        return newest;
     }
 
     ObjectiveInputs inputs(const std::vector<std::string>& data) const {
@@ -66,8 +75,8 @@ class Session {
         if (is_due(recipe_.evaluate_every)) evaluate();
         if (is_due(recipe_.sample_every) && events_.on_sample && start_.tokenizer)
             events_.on_sample(*start_.model, *start_.tokenizer, trainer_->steps());
-        if (is_due(recipe_.save_every)) {
-            folder_.save_checkpoint(*start_.model, *trainer_, validation_loss_, start_.companions);
+        if (is_due(recipe_.save_every) || (recipe_.save_every > 0 && trainer_->finished())) {
+            folder_.save_checkpoint(start_, *trainer_, validation_loss_);
             folder_.prune(recipe_.save_keep);
         }
         if (Clock::now() - plotted_ > plot_interval) plot();
@@ -87,15 +96,11 @@ class Session {
 
     void finish() {
         plot();
-        const auto save = [&] { models::save(*start_.model, folder_.path()); };
+        const auto save = [&] { start_.save(folder_.path()); };
         if (trainer_->keeps_average())
             trainer_->with_average(save);
         else
             save();
-        for (const fs::path& file : start_.companions)
-            if (!fs::exists(folder_.path() / file.filename()) ||
-                !fs::equivalent(file, folder_.path() / file.filename()))
-                fs::copy_file(file, folder_.path() / file.filename(), fs::copy_options::overwrite_existing);
     }
 
     const Recipe& recipe_;
