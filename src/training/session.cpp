@@ -29,13 +29,13 @@ class Session {
         start_ = starting_model(recipe_, earlier, options_.device);
         folder_.check_room(room_needed());
         recipe_.resolved.json().write(folder_.path() / "recipe.json");
-        const std::unique_ptr<Objective> objective = make_objective(inputs(recipe_.train_data));
+        objective_ = make_objective(inputs(recipe_.train_data));
         if (!recipe_.validation_data.empty()) validation_ = make_objective(inputs(recipe_.validation_data));
-        trainer_ = std::make_unique<Trainer>(*start_.model, *objective, recipe_, options_.device);
+        trainer_ = std::make_unique<Trainer>(*start_.model, *objective_, recipe_, options_.device);
         if (earlier) restore_state(*trainer_, *earlier);
         metrics_ = std::make_unique<Metrics>(folder_.metrics(), trainer_->steps());
         if (events_.on_start) events_.on_start(*start_.model, *trainer_);
-        while (!trainer_->finished()) one_step(*objective);
+        while (!trainer_->finished()) one_step();
         if (recipe_.steps % std::max<std::int64_t>(1, recipe_.evaluate_every) != 0 || recipe_.evaluate_every == 0)
             evaluate();
         finish();
@@ -68,10 +68,10 @@ class Session {
 
     bool is_due(std::int64_t every) const { return every > 0 && trainer_->steps() % every == 0; }
 
-    void one_step(const Objective& objective) {
+    void one_step() {
         const StepReport report = trainer_->step();
         metrics_->add(report, static_cast<double>(report.units) / report.seconds);
-        if (events_.on_step) events_.on_step(report, objective.unit());
+        if (events_.on_step) events_.on_step(report, objective_->unit());
         if (is_due(recipe_.evaluate_every)) evaluate();
         if (is_due(recipe_.sample_every) && events_.on_sample && start_.tokenizer)
             events_.on_sample(*start_.model, *start_.tokenizer, trainer_->steps());
@@ -108,7 +108,7 @@ class Session {
     SessionOptions options_;
     RunFolder folder_;
     StartingModel start_;
-    std::unique_ptr<Objective> validation_;
+    std::unique_ptr<Objective> objective_, validation_;  // outlive the trainer, which makes batches ahead
     std::unique_ptr<Trainer> trainer_;
     std::unique_ptr<Metrics> metrics_;
     double validation_loss_ = nothing;
