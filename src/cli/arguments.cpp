@@ -13,7 +13,18 @@ struct Arguments::Implementation {
     explicit Implementation(const std::string& summary, const std::string& command)
         : app(summary, "tessera " + command) {}
     CLI::App app;
+    std::vector<std::vector<std::string>*> lists;
+    std::vector<std::string*> texts;
 };
+
+namespace {
+
+// CLI11 takes "[a, b]" in a list of texts for a list of its own; behind this it is a text.
+constexpr char as_it_is = '\x01';
+
+bool looks_like_a_list(const std::string& text) { return text.size() > 1 && text.front() == '[' && text.back() == ']'; }
+
+}  // namespace
 
 Arguments::Arguments(const std::string& command, const std::string& summary, const std::string& example)
     : implementation_(std::make_unique<Implementation>(summary, command)) {
@@ -24,23 +35,28 @@ Arguments::~Arguments() = default;
 
 void Arguments::positional(const std::string& name, std::string& value, const std::string& help) {
     implementation_->app.add_option(name, value, help)->required();
+    implementation_->texts.push_back(&value);
 }
 
 void Arguments::optional_positional(const std::string& name, std::string& value, const std::string& help) {
     implementation_->app.add_option(name, value, help);
+    implementation_->texts.push_back(&value);
 }
 
 void Arguments::positionals(const std::string& name, std::vector<std::string>& values, const std::string& help) {
     implementation_->app.add_option(name, values, help)->required();
+    implementation_->lists.push_back(&values);
 }
 
 void Arguments::optional_positionals(const std::string& name, std::vector<std::string>& values,
                                      const std::string& help) {
     implementation_->app.add_option(name, values, help);
+    implementation_->lists.push_back(&values);
 }
 
 void Arguments::option(const std::string& name, std::string& value, const std::string& help) {
     implementation_->app.add_option(name, value, help)->capture_default_str();
+    implementation_->texts.push_back(&value);
 }
 
 void Arguments::option(const std::string& name, std::int64_t& value, const std::string& help) {
@@ -57,6 +73,7 @@ void Arguments::option(const std::string& name, std::optional<double>& value, co
 
 void Arguments::option(const std::string& name, std::vector<std::string>& values, const std::string& help) {
     implementation_->app.add_option(name, values, help)->take_all()->allow_extra_args(false);
+    implementation_->lists.push_back(&values);
 }
 
 void Arguments::flag(const std::string& name, bool& value, const std::string& help) {
@@ -69,7 +86,14 @@ void Arguments::json(bool& value) { flag("--json", value, "print JSON, for scrip
 std::optional<int> Arguments::parse(const std::vector<std::string>& arguments) {
     try {
         // CLI11 takes the last argument first.
-        implementation_->app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+        std::vector<std::string> given(arguments.rbegin(), arguments.rend());
+        for (std::string& argument : given)
+            if (looks_like_a_list(argument)) argument.insert(0, 1, as_it_is);
+        implementation_->app.parse(std::move(given));
+        for (std::vector<std::string>* list : implementation_->lists)
+            for (std::string& value : *list) implementation_->texts.push_back(&value);
+        for (std::string* value : implementation_->texts)
+            if (!value->empty() && value->front() == as_it_is) value->erase(0, 1);
         return std::nullopt;
     } catch (const CLI::CallForHelp&) {
         std::fputs(implementation_->app.help().c_str(), stdout);

@@ -6,6 +6,7 @@
 
 namespace tessera::cli {
 
+int chat_command(const std::vector<std::string>& arguments);
 int classify_command(const std::vector<std::string>& arguments);
 int convert_command(const std::vector<std::string>& arguments);
 int embed_command(const std::vector<std::string>& arguments);
@@ -20,6 +21,7 @@ int ops_command(const std::vector<std::string>& arguments);
 int parity_command(const std::vector<std::string>& arguments);
 int score_command(const std::vector<std::string>& arguments);
 int tokenize_command(const std::vector<std::string>& arguments);
+int tokenizer_command(const std::vector<std::string>& arguments);
 int train_command(const std::vector<std::string>& arguments);
 int translate_command(const std::vector<std::string>& arguments);
 

@@ -79,6 +79,9 @@ int eval_command(const std::vector<std::string>& arguments) {
     check(batches >= 0, "--batches: expected 0 or more, found ", batches);
     check(fs::exists(folder), folder, ": no such file or folder");
     const bool is_adapter = models::is_adapter_folder(folder);
+    // Adapters of a file of weights have their tokenizer beside them.
+    if (is_adapter && fs::exists(fs::path(folder) / "tokenizer.json"))
+        data.insert(data.begin(), text_of("tokenizer=", folder));
     const training::Recipe recipe = recipe_of(is_adapter ? models::base_of_adapters(folder).string() : folder, data);
     const Device device = device_named(device_name);
     const training::StartingModel start = training::starting_model(recipe, std::nullopt, device);

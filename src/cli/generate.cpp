@@ -10,6 +10,7 @@
 #include "cli/picture_arguments.h"
 #include "cli/terminal.h"
 #include "formats/json.h"
+#include "inference/chat_prompt.h"
 #include "inference/picture_prompt.h"
 #include "inference/streamed_text.h"
 
@@ -23,7 +24,7 @@ struct Request {
     std::string folder, tokenizer, adapter, device = "cpu";
     std::vector<std::string> texts, ids;
     std::optional<std::int64_t> log_probabilities;
-    bool json = false, echo = false;
+    bool chat = false, json = false, echo = false;
     GenerationArguments how;
     PictureArguments pictures;
 };
@@ -43,12 +44,14 @@ std::vector<std::int64_t> ids_named(const std::string& text) {
     }
 }
 
-std::vector<inference::Prompt> prompts_of(const Request& request) {
+std::vector<inference::Prompt> prompts_of(const Request& request, const TextModel& model) {
     std::vector<inference::Prompt> prompts;
     for (const std::string& ids : request.ids) prompts.push_back({.ids = ids_named(ids)});
-    for (std::string text : request.texts) {
-        if (text == "-") text.assign(std::istreambuf_iterator<char>(std::cin), {});
-        prompts.push_back({.text = text});
+    for (const std::string& text : request.texts) {
+        if (request.chat)
+            prompts.push_back(inference::chat_prompt(model, {{.role = "user", .content = text}}));
+        else
+            prompts.push_back({.text = text});
     }
     return prompts;
 }
@@ -60,7 +63,7 @@ struct Inputs {
 };
 
 Inputs inputs_of(const Request& request, const TextModel& model, const std::vector<formats::Image>& pictures) {
-    const std::vector<inference::Prompt> prompts = prompts_of(request);
+    const std::vector<inference::Prompt> prompts = prompts_of(request, model);
     Inputs inputs;
     if (pictures.empty()) {
         for (const inference::Prompt& prompt : prompts) inputs.ids.push_back(inference::ids_of(model, prompt));
@@ -99,14 +102,22 @@ Json json_of(const std::vector<std::int64_t>& ids) {
 Json json_of(const TextModel& model, std::int64_t id, double log_probability) {
     Json out = Json::object().set("id", id);
     if (model.tokenizer && id < model.tokenizer->size()) {
-        const std::int64_t one[] = {id};
-        out.set("token", model.tokenizer->decode(one));
+        // As it reads within a text: alone, it may lose the space before it.
+        const std::int64_t twice[] = {id, id};
+        const std::string alone = model.tokenizer->decode(std::span(twice).first(1));
+        const std::string both = model.tokenizer->decode(twice);
+        out.set("token", both.starts_with(alone) ? both.substr(alone.size()) : alone);
     }
     return out.set("logprob", log_probability);
 }
 
 bool is_stop(const inference::GenerationSettings& settings, std::int64_t id) {
     return std::count(settings.stop_ids.begin(), settings.stop_ids.end(), id) > 0;
+}
+
+// What an answer goes on from; one to an encoder's text begins anew.
+std::span<const std::int64_t> before(const TextModel& model, const std::vector<std::int64_t>& ids) {
+    return model.model->has_encoder() ? std::span<const std::int64_t>() : std::span(ids);
 }
 
 // Writes one row's text or ids to standard output as they come.
@@ -136,9 +147,7 @@ Answers sample(const Request& request, const TextModel& model, const inference::
     out.rows.resize(ids.size());
     std::vector<inference::StreamedText> streams;
     for (std::size_t row = 0; model.tokenizer && row < ids.size(); ++row)
-        streams.emplace_back(*model.tokenizer,
-                             model.model->has_encoder() ? std::span<const std::int64_t>() : std::span(ids[row]),
-                             request.how.stops);
+        streams.emplace_back(*model.tokenizer, before(model, ids[row]), request.how.stops);
     Printer printer(!request.json && ids.size() == 1);
     const auto start = std::chrono::steady_clock::now();
     const auto on_token = [&](const inference::NewToken& token) {
@@ -176,7 +185,7 @@ Answers sample(const Request& request, const TextModel& model, const inference::
 }
 
 Answers search(const Request& request, const TextModel& model, const inference::GenerationSettings& settings,
-               const models::Batch& batch) {
+               const std::vector<std::vector<std::int64_t>>& ids, const models::Batch& batch) {
     check(!request.log_probabilities, "--logprobs: a search with beams has none; try --beams 1");
     const inference::BeamOptions options{
         .beams = settings.beams,
@@ -185,11 +194,12 @@ Answers search(const Request& request, const TextModel& model, const inference::
         .rules = settings.rules};
     const inference::BeamResult found = inference::beam_search(*model.model, batch, options);
     Answers out;
-    for (const std::vector<inference::BeamText>& texts : found.texts) {
+    for (std::size_t row = 0; row < ids.size(); ++row) {
+        const std::vector<inference::BeamText>& texts = found.texts[row];
         Answer answer{.text = {}, .tokens = texts[0].tokens, .score = texts[0].score};
         if (is_stop(settings, answer.tokens.back())) answer.ending = "stop";
         if (model.tokenizer) {
-            inference::StreamedText stream(*model.tokenizer, {}, request.how.stops);
+            inference::StreamedText stream(*model.tokenizer, before(model, ids[row]), request.how.stops);
             for (const std::int64_t id : answer.tokens)
                 if (!is_stop(settings, id) && !stream.stopped()) stream.add(id);
             stream.finish();
@@ -281,6 +291,7 @@ void declare(Arguments& parser, Request& request) {
     request.pictures.declare(parser);
     parser.option("--tokenizer", request.tokenizer, "a tokenizer's file or folder, where it is not the model's own");
     parser.option("--adapter", request.adapter, "a folder of LoRA adapters to apply to the model");
+    parser.flag("--chat", request.chat, "put the prompt into the model's chat template");
     parser.flag("--echo", request.echo, "print the prompt before its continuation");
     request.how.declare_stops(parser);
     request.how.declare_sampling(parser);
@@ -310,6 +321,8 @@ int generate_command(const std::vector<std::string>& arguments) {
     check(request.log_probabilities.value_or(0) >= 0, "--logprobs: expected 0 or more, found ",
           request.log_probabilities.value_or(0));
     for (const std::string& ids : request.ids) ids_named(ids);  // refused before anything is opened
+    for (std::string& text : request.texts)
+        if (text == "-") text.assign(std::istreambuf_iterator<char>(std::cin), {});
     const std::vector<formats::Image> pictures = request.pictures.read();
     const bool needs_text = !request.texts.empty() || !request.how.stops.empty();
     const TextModel model = inference::open_text_model(
@@ -320,7 +333,7 @@ int generate_command(const std::vector<std::string>& arguments) {
 
     const bool streams = !request.json && ids.size() == 1 && settings.beams.count == 1;
     if (request.echo && streams && !request.texts.empty()) std::printf("%s", bold(request.texts[0]).c_str());
-    Answers answers = settings.beams.count > 1 ? search(request, model, settings, batch)
+    Answers answers = settings.beams.count > 1 ? search(request, model, settings, ids, batch)
                                                : sample(request, model, settings, ids, batch);
     for (const auto& prompt : ids) answers.speed.prompt_tokens += static_cast<std::int64_t>(prompt.size());
     if (about_pictures) find_boxes(request, model, pictures, answers);

@@ -19,6 +19,7 @@ struct Command {
 
 constexpr Command commands[] = {
     {"generate", "continue a prompt", generate_command},
+    {"chat", "talk with a model", chat_command},
     {"translate", "texts through an encoder-decoder", translate_command},
     {"train", "a model from a recipe", train_command},
     {"finetune", "a model on texts of your own", finetune_command},
@@ -32,6 +33,7 @@ constexpr Command commands[] = {
     {"init", "a checkpoint of random weights", init_command},
     {"classify", "what pictures show", classify_command},
     {"tokenize", "a text's tokens and their ids", tokenize_command},
+    {"tokenizer", "learn a tokenizer from texts", tokenizer_command},
     {"convert", "another dtype, other files", convert_command},
     {"ops", "every op and the devices that can run it", ops_command},
 };

@@ -36,7 +36,7 @@ std::string line_of(const Json& json) {
     constexpr std::pair<const char*, const char*> ends[] = {
         {"\xC2\x85", "\\u0085"}, {"\xE2\x80\xA8", "\\u2028"}, {"\xE2\x80\xA9", "\\u2029"}};
     for (const auto& [character, escaped] : ends)
-        for (std::size_t at; (at = line.find(character)) != std::string::npos;)
+        for (std::size_t at = 0; (at = line.find(character, at)) != std::string::npos;)
             line.replace(at, std::string_view(character).size(), escaped);
     return line;
 }
@@ -52,7 +52,7 @@ int answer_lines(const Tokenizer& tokenizer) {
     return 0;
 }
 
-// Each token on a ground of its own colour with its id under it in words; plain brackets where there is no terminal.
+// On a terminal each token on a ground of its own colour with its id beside it, elsewhere one a line.
 void print_tokens(const Tokenizer& tokenizer, const Ids& ids) {
     constexpr int grounds[] = {44, 42, 45, 46, 41, 43};
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -70,7 +70,8 @@ void print_tokens(const Tokenizer& tokenizer, const Ids& ids) {
 }  // namespace
 
 int tokenize_command(const std::vector<std::string>& arguments) {
-    std::string source, text;
+    const std::string absent(1, '\0');  // no argument can be this
+    std::string source, text = absent;
     bool lines = false, json = false, plain = false;
     Arguments parser("tokenize",
                      "Shows the tokens of a text and their ids. With --jsonl every line of standard input is a JSON\n"
@@ -82,8 +83,12 @@ int tokenize_command(const std::vector<std::string>& arguments) {
     parser.flag("--no-special", plain, "without the tokens that stand around a text");
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
-    if (text.empty() != lines && !(text.empty() && !lines)) {
-        std::fprintf(stderr, "tessera tokenize: --jsonl reads its texts from standard input\n");
+    if (!lines && text == absent) {
+        std::fprintf(stderr, "tessera tokenize: TEXT is missing; see tessera tokenize --help\n");
+        return 2;
+    }
+    if (lines && text != absent) {
+        std::fprintf(stderr, "tessera tokenize: --jsonl reads its texts from standard input, not from TEXT\n");
         return 2;
     }
 

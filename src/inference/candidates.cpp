@@ -1,6 +1,7 @@
 #include "inference/candidates.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -11,14 +12,15 @@ namespace {
 
 constexpr std::size_t lanes = 16;  // independent maxima and sums, which the compiler keeps in vectors
 
-// e^x for x ≤ 0 to 2 units in the last place, without a branch: x = n ln 2 + r, a polynomial for e^r, n into the
-// exponent.
+constexpr float no_weight_below = -87.f;  // e^x is next to nothing
+
+// e^x for x from that limit to 0, to 2 units in the last place, without a branch: x = n ln 2 + r, a polynomial for e^r,
+// n into the exponent.
 inline float exp_of_negative(float x) {
     constexpr float log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f, round = 12582912.f;
-    const float bounded = x > -87.f ? x : -87.f;
-    const float shifted = bounded * log2_e + round;
+    const float shifted = x * log2_e + round;
     const float n = shifted - round;
-    const float r = bounded - n * ln2_high - n * ln2_low;
+    const float r = x - n * ln2_high - n * ln2_low;
     float p = 1.9875691500e-4f;
     p = p * r + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
@@ -27,21 +29,68 @@ inline float exp_of_negative(float x) {
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.f;
     const std::int32_t exponent = (std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(round)) << 23;
-    const float power = std::bit_cast<float>(std::bit_cast<std::int32_t>(p) + exponent);
-    return x > -87.f ? power : 0.f;
+    return std::bit_cast<float>(std::bit_cast<std::int32_t>(p) + exponent);
+}
+
+constexpr std::size_t block = 1024;  // summed in float, the blocks in double
+
+double sum_of(std::span<const float> values) {
+    float sums[lanes] = {};
+    std::size_t i = 0;
+    for (; i + lanes <= values.size(); i += lanes)
+        for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += values[i + lane];
+    for (; i < values.size(); ++i) sums[0] += values[i];
+    double total = 0;
+    for (const float sum : sums) total += sum;
+    return total;
+}
+
+// Calls body(index) for the values above `limit`, which are few: most stretches hold none and are passed over at once.
+template <class Body>
+void for_above(std::span<const float> values, float limit, Body&& body) {
+    constexpr std::size_t stretch = 64;
+    for (std::size_t begin = 0; begin < values.size(); begin += stretch) {
+        const std::size_t end = std::min(begin + stretch, values.size());
+        std::int32_t any = 0;
+        for (std::size_t i = begin; i < end; ++i) any |= values[i] > limit ? 1 : 0;
+        for (std::size_t i = begin; any != 0 && i < end; ++i)
+            if (values[i] > limit) body(i);
+    }
 }
 
 bool is_before(const Candidate& a, const Candidate& b) { return a.score != b.score ? a.score > b.score : a.id < b.id; }
 
-// Brings the shortest beginning of `list`, in the order of `before`, whose weight reaches `mass` to the front, and
-// returns its length; at least 1. Halving, so that the time is linear in the list.
-template <class Before>
-std::size_t shortest_with(std::vector<Candidate>& list, double mass, Before before) {
+// Drops, from a long list, most of what stands behind the highest scores that hold `mass`: by coarse steps of score.
+void drop_far_behind(std::vector<Candidate>& list, double mass) {
+    constexpr std::size_t steps = 1024;
+    if (list.size() < 4 * steps) return;
+    float low = std::numeric_limits<float>::infinity(), high = -low;
+    for (const Candidate& candidate : list) {
+        high = std::max(high, candidate.score);
+        if (candidate.weight > 0) low = std::min(low, candidate.score);
+    }
+    if (!(low < high)) return;
+    const float scale = static_cast<float>(steps - 1) / (high - low);
+    const auto step_of = [&](const Candidate& candidate) {
+        return static_cast<std::size_t>(std::clamp((high - candidate.score) * scale, 0.f, float{steps - 1}));
+    };
+    std::array<double, steps> held{};
+    for (const Candidate& candidate : list) held[step_of(candidate)] += candidate.weight;
+    double sum = 0;
+    std::size_t last = 0;
+    while (last + 1 < steps && (sum += held[last]) < mass) ++last;
+    std::erase_if(list, [&](const Candidate& candidate) { return step_of(candidate) > last + 1; });
+}
+
+// Brings the highest scores that together just reach `mass` to the front, and returns how many they are; at least 1.
+// Halving, so that the time is linear in the list.
+std::size_t shortest_with(std::vector<Candidate>& list, double mass) {
+    drop_far_behind(list, mass);
     auto begin = list.begin(), end = list.end();
     double held = 0;  // by what stands before `begin`
     while (end - begin > 1) {
         const auto middle = begin + (end - begin) / 2;
-        std::nth_element(begin, middle, end, before);
+        std::nth_element(begin, middle, end, is_before);
         double half = 0;
         for (auto at = begin; at != middle; ++at) half += at->weight;
         if (held + half >= mass) {
@@ -58,39 +107,55 @@ std::size_t shortest_with(std::vector<Candidate>& list, double mass, Before befo
 
 float highest(std::span<const float> scores) {
     float best[lanes];
-    bool is_nan = false;
+    std::int32_t is_nan[lanes] = {};
     std::fill(best, best + lanes, -std::numeric_limits<float>::infinity());
+    const auto take = [&](float score, std::size_t lane) {
+        best[lane] = score > best[lane] ? score : best[lane];
+        is_nan[lane] |= score != score ? 1 : 0;
+    };
     std::size_t i = 0;
-    for (; i + lanes <= scores.size(); i += lanes) {
-        bool odd = false;
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
-            const float score = scores[i + lane];
-            best[lane] = score > best[lane] ? score : best[lane];
-            odd |= score != score;
-        }
-        is_nan |= odd;
-    }
-    for (; i < scores.size(); ++i) {
-        best[0] = std::max(best[0], scores[i]);
-        is_nan |= std::isnan(scores[i]);
-    }
-    return is_nan ? std::numeric_limits<float>::quiet_NaN() : *std::max_element(best, best + lanes);
+    for (; i + lanes <= scores.size(); i += lanes)
+        for (std::size_t lane = 0; lane < lanes; ++lane) take(scores[i + lane], lane);
+    for (; i < scores.size(); ++i) take(scores[i], 0);
+    const bool any_nan = *std::max_element(is_nan, is_nan + lanes) > 0;
+    return any_nan ? std::numeric_limits<float>::quiet_NaN() : *std::max_element(best, best + lanes);
 }
 
 double weigh(std::span<const float> scores, float highest, float sharpness, std::span<float> weights) {
-    constexpr std::size_t block = 4096;  // summed in float, the blocks in double
     double total = 0;
     for (std::size_t begin = 0; begin < scores.size(); begin += block) {
         const std::size_t end = std::min(begin + block, scores.size());
-        for (std::size_t i = begin; i < end; ++i) weights[i] = exp_of_negative((scores[i] - highest) * sharpness);
-        float sums[lanes] = {};
-        std::size_t i = begin;
-        for (; i + lanes <= end; i += lanes)
-            for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += weights[i + lane];
-        for (; i < end; ++i) sums[0] += weights[i];
-        for (const float sum : sums) total += sum;
+        // Three loops, because the compiler makes vectors of each and branches of them together.
+        for (std::size_t i = begin; i < end; ++i) {
+            const float x = (scores[i] - highest) * sharpness;
+            weights[i] = x > no_weight_below ? x : no_weight_below;
+        }
+        for (std::size_t i = begin; i < end; ++i) weights[i] = exp_of_negative(weights[i]);
+        for (std::size_t i = begin; i < end; ++i)
+            weights[i] = (scores[i] - highest) * sharpness > no_weight_below ? weights[i] : 0.f;
+        total += sum_of(weights.subspan(begin, end - begin));
     }
     return total;
+}
+
+std::int64_t place_of(std::span<const float> weights, double position) {
+    double held = 0;
+    std::size_t last = 0;
+    for (std::size_t begin = 0; begin < weights.size(); begin += block) {
+        const std::span<const float> some = weights.subspan(begin, std::min(block, weights.size() - begin));
+        const double more = sum_of(some);
+        if (held + more <= position && begin + block < weights.size()) {  // it is not among these
+            held += more;
+            continue;
+        }
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            if (some[i] <= 0) continue;
+            held += some[i];
+            last = begin + i;
+            if (held > position) return static_cast<std::int64_t>(last);
+        }
+    }
+    return static_cast<std::int64_t>(last);
 }
 
 Candidates::Candidates(std::int64_t vocabulary) { list_.reserve(static_cast<std::size_t>(vocabulary)); }
@@ -100,40 +165,37 @@ void Candidates::take_highest(std::span<const float> scores, std::int64_t count)
     // The lowest of the highest so far stands at the heap's top; most blocks of scores hold nothing above it.
     heap_.assign(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(wanted));
     std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
-    constexpr std::size_t block = 64;
-    for (std::size_t begin = wanted; begin < scores.size(); begin += block) {
-        const std::size_t end = std::min(begin + block, scores.size());
-        const float limit = heap_.front();
-        bool any = false;
-        for (std::size_t i = begin; i < end; ++i) any |= scores[i] > limit;
-        for (std::size_t i = begin; any && i < end; ++i) {
-            if (!(scores[i] > heap_.front())) continue;
+    constexpr std::size_t stretch = 4096;
+    for (std::size_t begin = wanted; begin < scores.size(); begin += stretch)
+        for_above(scores.subspan(begin, std::min(stretch, scores.size() - begin)), heap_.front(), [&](std::size_t i) {
+            if (!(scores[begin + i] > heap_.front())) return;
             std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-            heap_.back() = scores[i];
+            heap_.back() = scores[begin + i];
             std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
-        }
-    }
+        });
     const float least = heap_.front();
+    const auto take = [&](std::size_t i) { list_.push_back({.score = scores[i], .id = static_cast<std::int64_t>(i)}); };
     list_.clear();
-    for (std::size_t begin = 0; begin < scores.size(); begin += block) {
-        const std::size_t end = std::min(begin + block, scores.size());
-        bool any = false;
-        for (std::size_t i = begin; i < end; ++i) any |= scores[i] >= least;
-        for (std::size_t i = begin; any && i < end; ++i)
-            if (scores[i] >= least) list_.push_back({.score = scores[i], .id = static_cast<std::int64_t>(i)});
-    }
+    constexpr float nothing = -std::numeric_limits<float>::infinity();
+    if (least > nothing)
+        for_above(scores, std::nextafter(least, nothing), take);
+    else
+        for (std::size_t i = 0; i < scores.size(); ++i) take(i);
 }
 
 void Candidates::take_above(std::span<const float> scores, std::span<const float> weights, double total, float least) {
     list_.clear();
-    for (std::size_t i = 0; i < scores.size(); ++i)
-        if (weights[i] > least)
-            list_.push_back({.score = scores[i], .weight = weights[i], .id = static_cast<std::int64_t>(i)});
+    for_above(weights, least, [&](std::size_t i) {
+        list_.push_back({.score = scores[i], .weight = weights[i], .id = static_cast<std::int64_t>(i)});
+    });
     total_ = total;
 }
 
 void Candidates::weigh(float highest, float sharpness) {
-    for (Candidate& candidate : list_) candidate.weight = exp_of_negative((candidate.score - highest) * sharpness);
+    for (Candidate& candidate : list_) {
+        const float x = (candidate.score - highest) * sharpness;
+        candidate.weight = x > no_weight_below ? exp_of_negative(x) : 0.f;
+    }
     recount();
 }
 
@@ -143,7 +205,7 @@ void Candidates::recount() {
 }
 
 void Candidates::keep_mass(double mass) {
-    list_.resize(shortest_with(list_, mass * total_, is_before));
+    list_.resize(shortest_with(list_, mass * total_));
     recount();
 }
 
@@ -154,17 +216,16 @@ void Candidates::keep_share(double share) {
     recount();
 }
 
-void Candidates::keep_typical(double mass) {
-    double entropy = 0;
-    for (const Candidate& candidate : list_) {
-        const double p = candidate.weight / total_;
-        if (p > 0) entropy -= p * std::log(p);
-    }
-    const auto distance = [&](const Candidate& candidate) {
-        return std::abs(-std::log(candidate.weight / total_) - entropy);
-    };
-    for (Candidate& candidate : list_) candidate.score = static_cast<float>(-distance(candidate));
-    const std::size_t kept = shortest_with(list_, mass * total_, is_before);
+void Candidates::keep_typical(double mass, float highest, float sharpness) {
+    // −log p = log Σ w − (score − highest) · sharpness, so that no logarithm is taken of each. Of a distance to the
+    // entropy only the order matters: both lack log Σ w.
+    const auto log_weight = [&](const Candidate& candidate) { return (candidate.score - highest) * sharpness; };
+    double mean = 0;
+    for (const Candidate& candidate : list_)
+        if (candidate.weight > 0) mean += candidate.weight * static_cast<double>(log_weight(candidate));
+    const auto typical = static_cast<float>(mean / total_);
+    for (Candidate& candidate : list_) candidate.score = -std::abs(log_weight(candidate) - typical);
+    const std::size_t kept = shortest_with(list_, mass * total_);
     // Whatever is as near as the last one stays too.
     float last = std::numeric_limits<float>::infinity();
     for (std::size_t i = 0; i < kept; ++i) last = std::min(last, list_[i].score);

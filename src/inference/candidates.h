@@ -19,6 +19,9 @@ float highest(std::span<const float> scores);  // NaN where one of them is
 // exp((score − highest) · sharpness) of each, and their sum.
 double weigh(std::span<const float> scores, float highest, float sharpness, std::span<float> weights);
 
+// Where the cumulated weight passes `position`, of [0, total).
+std::int64_t place_of(std::span<const float> weights, double position);
+
 class Candidates {
    public:
     explicit Candidates(std::int64_t vocabulary);
@@ -33,8 +36,8 @@ class Candidates {
     void keep_mass(double mass);
     // Min-p (Nguyen et al. 2024): those at least `share` times as probable as the first.
     void keep_share(double share);
-    // Typical (Meister et al. 2022): nearest to the entropy in surprise, until they hold `mass`.
-    void keep_typical(double mass);
+    // Typical (Meister et al. 2022): nearest to the entropy in surprise, until they hold `mass`. Scores are lost.
+    void keep_typical(double mass, float highest, float sharpness);
 
     // The candidate in which the cumulated weight passes `position`, of [0, 1), of the total.
     std::int64_t at(double position) const;

@@ -62,7 +62,7 @@ std::int64_t Sampler::choose(std::span<const float> scores, std::uint64_t row, s
         candidates_.weigh(best, sharpness);
     } else {
         const double total = weigh(scores, best, sharpness, weights_);
-        if (!narrows) return draw_from_all(scores, total, position);
+        if (!narrows) return place_of(weights_, position * total);
         // Together, tokens of no more than (1 − p) / V each hold no more than 1 − p: none of them can stay. Nor can
         // those below min-p, the first weight being 1. Rounding gets its share: the filters themselves are exact.
         const double least = std::max((1 - settings_.top_p) * total / static_cast<double>(vocabulary), settings_.min_p);
@@ -70,20 +70,8 @@ std::int64_t Sampler::choose(std::span<const float> scores, std::uint64_t row, s
     }
     if (settings_.top_p < 1) candidates_.keep_mass(settings_.top_p);
     if (settings_.min_p > 0) candidates_.keep_share(settings_.min_p);
-    if (settings_.typical_p < 1) candidates_.keep_typical(settings_.typical_p);
+    if (settings_.typical_p < 1) candidates_.keep_typical(settings_.typical_p, best, sharpness);
     return candidates_.at(position);
-}
-
-std::int64_t Sampler::draw_from_all(std::span<const float> scores, double total, double position) {
-    double held = 0;
-    std::size_t last = 0;
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-        if (weights_[i] <= 0) continue;
-        held += weights_[i];
-        last = i;
-        if (held > position * total) break;
-    }
-    return static_cast<std::int64_t>(last);
 }
 
 LogProbabilities::LogProbabilities(std::int64_t top, std::int64_t vocabulary)

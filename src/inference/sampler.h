@@ -37,8 +37,6 @@ class Sampler {
     std::int64_t choose(std::span<const float> scores, std::uint64_t row, std::uint64_t step);
 
    private:
-    std::int64_t draw_from_all(std::span<const float> scores, double total, double position);
-
     SamplerSettings settings_;
     Candidates candidates_;
     std::vector<float> weights_;

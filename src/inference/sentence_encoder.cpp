@@ -1,29 +1,25 @@
 #include "inference/sentence_encoder.h"
 
-#include "formats/checkpoint.h"
+#include <algorithm>
+
 #include "inference/generator.h"
 #include "tensor/tape.h"
 
 namespace tessera::inference {
 namespace {
 
-namespace fs = std::filesystem;
-
-// What the folder says of the longest text: sentence_bert_config.json where it has one, else the model's positions.
-std::int64_t longest_text(const fs::path& folder, const models::Model& model) {
-    const fs::path file = folder / "sentence_bert_config.json";
-    const std::int64_t positions = model.longest_text();
-    if (!fs::exists(file)) return positions;
-    const std::int64_t said = formats::read_config(file).integer("max_seq_length", positions);
-    return positions > 0 && said > positions ? positions : said;
+// The shorter of what the folder allows and what the model has positions for; 0: no limit.
+std::int64_t longest_text(const models::Pooling& pooling, const models::Model& model) {
+    const std::int64_t positions = model.longest_text(), allowed = pooling.longest_text;
+    return positions == 0 || allowed == 0 ? std::max(positions, allowed) : std::min(positions, allowed);
 }
 
 }  // namespace
 
-SentenceEncoder::SentenceEncoder(const fs::path& folder, Device device)
+SentenceEncoder::SentenceEncoder(const std::filesystem::path& folder, Device device)
     : model_(open_text_model(folder, {}, device, NeedsTokenizer::yes)),
       pooling_(models::read_pooling(folder)),
-      longest_(longest_text(folder, *model_.model)) {}
+      longest_(longest_text(pooling_, *model_.model)) {}
 
 Tensor SentenceEncoder::embed(const std::vector<std::string>& texts) const {
     const NoGrad no_grad;

@@ -27,6 +27,7 @@ struct Cut {
     std::vector<const char*> names;
     std::vector<const char*> patterns;  // one after the other
     bool whole_words = false;           // a word that is a token is that token
+    bool composed = false;              // normal form C first, as the reference does
     bool begins = false;                // texts have a beginning unless the file says otherwise
 };
 
@@ -50,10 +51,11 @@ const std::vector<Cut>& cuts() {
         {{"gpt-2", "phi-2", "mpt", "olmo", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de", "jina-v1-en",
           "jina-v2-code", "jais", "trillion", "roberta-bpe", "gigachat", "exaone4"},
          {byte_level_pattern}},
-        {{"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral", "falcon-h1"}, {llama3}, true, true},
+        {{"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral", "falcon-h1"}, {llama3}, true, false, true},
         {{"dbrx", "smaug-bpe"}, {llama3}},
-        {{"qwen2", "stablelm2", "deepseek-r1-qwen", "megrez", "hunyuan"}, {qwen2}},
-        {{"tekken"}, {tekken}, true, true},
+        {{"qwen2", "deepseek-r1-qwen", "megrez"}, {qwen2}, false, true},
+        {{"stablelm2", "hunyuan"}, {qwen2}},
+        {{"tekken"}, {tekken}, true, false, true},
         {{"gpt-4o", "llama4"}, {gpt4o}},
         {{"deepseek-v3"}, {R"(\p{N}{1,3})", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+", deepseek3}},
         {{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b"},
@@ -117,6 +119,7 @@ std::shared_ptr<Tokenizer> byte_level(const GgufTokenizer& read, const std::stri
     for (const char* pattern : cut.patterns)
         words.push_back(split_pre_tokenizer(pattern_splitter(pattern, source), SplitBehaviour::Isolated));
     parts.pre_tokenizer = sequence_pre_tokenizer(std::move(words));
+    if (cut.composed) parts.normalizer = form_normalizer(NormalForm::C);
     parts.decoder = byte_level_decoder();
     parts.added = added_tokens(read);
     parts.around = bounds(read, cut.begins, false);

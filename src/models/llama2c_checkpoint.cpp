@@ -90,6 +90,11 @@ Json config_of(const Header& h) {
         .set("eos_token_id", eos);
 }
 
+// Stories were trained on one after another, each begun by a bos: where the model writes one, its story is over.
+Json generation_config() {
+    return Json::object().set("bos_token_id", bos).set("eos_token_id", Json::array().push_back(bos).push_back(eos));
+}
+
 struct LayerTensor {
     const char* hub_name;
     Tensor all;                  // (layers, …)
@@ -137,7 +142,7 @@ formats::Checkpoint parse_llama2c(std::span<std::byte> file, const std::shared_p
 
     formats::Checkpoint out{.folder = source,
                             .config = formats::Config(config_of(h), source),
-                            .generation_config = {},
+                            .generation_config = formats::Config(generation_config(), source),
                             .tensors = {{"model.embed_tokens.weight", embedding}, {"model.norm.weight", final_norm}}};
     if (head.defined()) out.tensors.emplace("lm_head.weight", head);
     for (const auto& [hub_name, all, rotated_heads] : layers)

@@ -109,6 +109,9 @@ Pooling read_pooling(const std::filesystem::path& folder) {
     }
     const std::filesystem::path config = pooling_folder / "config.json";
     if (std::filesystem::exists(config)) pooling.mode = read_mode(formats::read_config(config));
+    const std::filesystem::path lengths = folder / "sentence_bert_config.json";
+    if (std::filesystem::exists(lengths))
+        pooling.longest_text = formats::read_config(lengths).positive("max_seq_length", 0);
     return pooling;
 }
 

@@ -13,7 +13,8 @@ enum class PoolingMode : std::uint8_t { mean, first, max };  // over the tokens;
 
 struct Pooling {
     PoolingMode mode = PoolingMode::mean;
-    bool normalise = true;  // to length 1
+    bool normalise = true;          // to length 1
+    std::int64_t longest_text = 0;  // tokens that the folder allows; 0: it does not say
 };
 
 // hidden (B, T, W), attention_mask i64 (B, T) or undefined → (B, W). A row without tokens gives zeros.

@@ -108,8 +108,9 @@ class Bpe : public Model {
         add_merges(merges, source);
         learn_pairs();
         if (options.unknown) unknown_ = vocabulary_.find(*options.unknown);
-        check(!options.unknown || options.unknown->empty() || unknown_ >= 0, source,
-              ": model.unk_token: ", formats::shown(*options.unknown), " is not in the vocabulary");
+        if (options.unknown && unknown_ < 0)
+            complaint_ =
+                text_of(source, ": model.unk_token: ", formats::shown(*options.unknown), " is not in the vocabulary");
         fallback_ = byte_pieces(vocabulary_);
         for (int byte = 0; byte < 256; ++byte) {
             const char one = static_cast<char>(byte);
@@ -230,7 +231,8 @@ class Bpe : public Model {
                 pieces.push_back(static_cast<std::uint32_t>(id));
             } else if (options_.byte_fallback && add_bytes(written.empty() ? character : written, pieces)) {
                 continue;
-            } else if (unknown_ >= 0) {
+            } else if (options_.unknown) {
+                check(unknown_ >= 0, complaint_);  // not before it is needed
                 if (waiting && !options_.fuse_unknown) pieces.push_back(static_cast<std::uint32_t>(unknown_));
                 waiting = true;
             }
@@ -264,6 +266,7 @@ class Bpe : public Model {
     AdjacentPairs pairs_;
     bool cuttable_ = false;
     std::int32_t unknown_ = -1;
+    std::string complaint_;
     std::array<std::int32_t, 256> fallback_{}, single_{};
 };
 

@@ -21,6 +21,9 @@ class Pipeline : public Tokenizer {
             size_ = std::max(size_, token.id + 1);
             if (token.special) special_texts_.insert(token.content);
         }
+        for (const auto* items : {&parts_.around.single, &parts_.around.pair})
+            for (const SpecialTemplate::Item& item : *items)
+                for (const std::int64_t id : item.ids) size_ = std::max(size_, id + 1);
     }
 
     std::unique_ptr<TextStream> stream(bool skip_special) const override;

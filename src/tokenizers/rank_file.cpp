@@ -34,6 +34,7 @@ struct Published {
     std::int64_t ranks;
     const char* pattern;
     std::vector<NamedId> special;
+    bool composed = false;  // text is brought into normal form C first
 };
 
 const std::vector<Published>& published() {
@@ -54,7 +55,10 @@ const std::vector<Published>& published() {
           {"<|start_header_id|>", 128006},
           {"<|end_header_id|>", 128007},
           {"<|eot_id|>", 128009}}},
-        {151643, one_digit_pattern, {{"<|endoftext|>", 151643}, {"<|im_start|>", 151644}, {"<|im_end|>", 151645}}},
+        {151643,
+         one_digit_pattern,
+         {{"<|endoftext|>", 151643}, {"<|im_start|>", 151644}, {"<|im_end|>", 151645}},
+         true},
         {199998, by_case_pattern, {{"<|endoftext|>", 199999}, {"<|endofprompt|>", 200018}}},
     };
     return all;
@@ -138,6 +142,7 @@ std::shared_ptr<Tokenizer> parse_rank_file(std::string_view text, const Tokenize
     for (const Published& known : published()) {
         if (known.ranks != count) continue;
         pattern = known.pattern;
+        if (known.composed) parts.normalizer = form_normalizer(NormalForm::C);
         if (parts.added.empty())
             for (const auto& [token, id] : known.special)
                 parts.added.push_back({.content = token, .id = id, .special = true});

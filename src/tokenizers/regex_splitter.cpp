@@ -23,27 +23,91 @@ std::string_view inside_of(char letter) {
     }
 }
 
-std::string in_dialect(const std::string& pattern) {
-    std::string out;
-    int classes = 0;  // how deep within [ … ]
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-        if (pattern[i] != '\\' || i + 1 == pattern.size()) {
-            classes += pattern[i] == '[' ? 1 : pattern[i] == ']' && classes > 0 ? -1 : 0;
-            out += pattern[i];
-            continue;
+// Reads a pattern from left to right and writes it in PCRE2's dialect.
+class Dialect {
+   public:
+    Dialect(std::string_view pattern, const std::string& name) : pattern_(pattern), name_(name) {}
+
+    std::string translate() {
+        std::string out;
+        while (at_ < pattern_.size()) {
+            if (pattern_[at_] == '\\')
+                out += escape(false);
+            else if (pattern_[at_] == '[')
+                out += character_class();
+            else
+                out += pattern_[at_++];
         }
-        const char letter = pattern[++i];
+        return out;
+    }
+
+   private:
+    std::string escape(bool in_class) {
+        if (at_ + 1 == pattern_.size()) return ++at_, "\\";
+        const char letter = pattern_[at_ + 1];
+        at_ += 2;
         const std::string_view inside = inside_of(letter);
         const bool negated = letter < 'a';
-        if (inside.empty() || (negated && classes > 0))
-            out += text_of("\\", std::string(1, letter));
-        else if (classes > 0)
-            out += inside;
-        else
-            out += text_of(negated ? "[^" : "[", inside, "]");
+        if (inside.empty() || (negated && in_class)) return text_of("\\", std::string(1, letter));
+        return in_class ? std::string(inside) : text_of(negated ? "[^" : "[", inside, "]");
     }
-    return out;
-}
+
+    // A class within a class belongs to it; [a&&[b]] is what both hold, which a look ahead says here.
+    std::string character_class() {
+        const bool negated = begins_negated();
+        std::string conditions;
+        const std::string inside = class_inside(conditions);
+        if (conditions.empty()) return text_of(negated ? "[^" : "[", inside, "]");
+        check(!negated, name_, ": a negated class that holds && is not known here");
+        return text_of("(?:", conditions, "[", inside, "])");
+    }
+
+    // Past "[" or "[^".
+    bool begins_negated() {
+        const bool negated = pattern_.substr(at_).starts_with("[^");
+        at_ += negated ? 2 : 1;
+        return negated;
+    }
+
+    std::string class_inside(std::string& conditions) {
+        check(++depth_ <= deepest, name_, ": classes nested deeper than ", deepest);
+        std::string out;
+        for (bool first = true;; first = false) {
+            check(at_ < pattern_.size(), name_, ": no regular expression: a class without its end");
+            const std::string_view rest = pattern_.substr(at_);
+            if (rest[0] == ']' && !first) {
+                ++at_;
+                --depth_;
+                return out;
+            }
+            if (rest[0] == '\\') {
+                out += escape(true);
+            } else if (rest.starts_with("[:") && rest.find(":]") != rest.npos) {
+                out += rest.substr(0, rest.find(":]") + 2);
+                at_ += rest.find(":]") + 2;
+            } else if (rest.starts_with("&&[")) {
+                at_ += 2;
+                const bool negated = begins_negated();
+                std::string none;
+                const std::string other = class_inside(none);
+                check(none.empty(), name_, ": && within && is not known here");
+                conditions += text_of(negated ? "(?![" : "(?=[", other, "])");
+            } else if (rest[0] == '[') {
+                check(!begins_negated(), name_, ": a negated class within a class is not known here");
+                out += class_inside(conditions);
+            } else {
+                check(!rest.starts_with("&&"), name_, ": && before anything but a class is not known here");
+                out += pattern_[at_++];
+            }
+        }
+    }
+
+    std::string_view pattern_;
+    const std::string& name_;
+    std::size_t at_ = 0;
+    static constexpr int deepest = 100;
+    int depth_ = 0;
+};
 
 struct FreeCode {
     void operator()(pcre2_code* code) const { pcre2_code_free(code); }
@@ -81,7 +145,7 @@ std::string message_of(int error) {
 class RegexSplitter : public Splitter {
    public:
     RegexSplitter(const std::string& pattern, const std::string& name) : name_(name) {
-        const std::string ours = in_dialect(pattern);
+        const std::string ours = Dialect(pattern, name).translate();
         int error = 0;
         PCRE2_SIZE place = 0;
         code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(ours.data()), ours.size(),

@@ -8,8 +8,8 @@
 #include "core/error.h"
 #include "tokenizers/adjacent_pairs.h"
 #include "tokenizers/byte_pieces.h"
-#include "tokenizers/character_map.h"
 #include "tokenizers/scored_bpe.h"
+#include "tokenizers/sentencepiece_normalizer.h"
 #include "tokenizers/trie.h"
 #include "tokenizers/utf8.h"
 #include "tokenizers/vocabulary.h"
@@ -24,9 +24,10 @@ using Kind = SentencePieceFile::Kind;
 class SentencePiece : public Tokenizer {
    public:
     SentencePiece(SentencePieceFile file, SentencePieceOptions options, const std::string& source)
-        : file_(std::move(file)), options_(std::move(options)), added_(std::move(options_.added), nullptr) {
-        if (!file_.character_map.empty())
-            map_ = CharacterMap::from_bytes(file_.character_map, source + ": precompiled_charsmap");
+        : file_(std::move(file)),
+          options_(std::move(options)),
+          added_(std::move(options_.added), nullptr),
+          normalizer_(file_, source) {
         for (std::size_t i = 0; i < file_.pieces.size(); ++i) add_piece(i);
         size_ = static_cast<std::int64_t>(file_.pieces.size());
         for (const AddedToken& token : added_.all()) size_ = std::max(size_, token.id + 1);
@@ -65,7 +66,9 @@ class SentencePiece : public Tokenizer {
             if (id >= 0)
                 out.push_back(id);
             else
-                append_part(normalized(text.substr(begin, end - begin), begin == 0 || options_.prefix_every_part), out);
+                append_part(
+                    normalizer_.normalize(text.substr(begin, end - begin), begin == 0 || options_.prefix_every_part),
+                    out);
         });
     }
 
@@ -94,67 +97,11 @@ class SentencePiece : public Tokenizer {
         } else {
             reserved_.add(text, id);
         }
-        if (kind == Kind::UserDefined) {
-            user_defined_.add(text, static_cast<std::uint32_t>(i));
-            has_user_defined_ = true;
-        }
         if (kind == Kind::Normal) {
             lowest_ = std::min(lowest_, score);
             highest_ = std::max(highest_, score);
         }
         if (kind == Kind::Byte) bytes_[static_cast<unsigned char>(*byte_of_piece(text))] = static_cast<std::int32_t>(i);
-    }
-
-    // The length of the longest user-defined piece at the beginning of a text; 0: none.
-    std::size_t user_defined_length(std::string_view text) const {
-        std::size_t length = 0;
-        std::uint32_t node = Trie::root;
-        for (std::size_t i = 0; has_user_defined_ && i < text.size(); ++i) {
-            node = user_defined_.step(node, static_cast<unsigned char>(text[i]));
-            if (node == Trie::none) break;
-            if (user_defined_.value(node) != Trie::none) length = i + 1;
-        }
-        return length;
-    }
-
-    // What the beginning of a text is written as.
-    CharacterMap::Found normalized_beginning(std::string_view text) const {
-        if (const std::size_t length = user_defined_length(text)) return {length, text.substr(0, length)};
-        if (map_)
-            if (const auto found = map_->longest(text)) return *found;
-        const std::size_t length = character_length(text[0]);
-        return {length, text.substr(0, length)};
-    }
-
-    std::string normalized(std::string_view text, bool prefix) const {
-        std::string out;
-        while (file_.remove_extra_spaces && !text.empty()) {
-            const CharacterMap::Found found = normalized_beginning(text);
-            if (found.instead != " ") break;
-            text.remove_prefix(found.length);
-        }
-        if (text.empty()) return out;
-        out.reserve(text.size() * 2);
-        const std::string_view space = file_.escape_spaces ? std::string_view(file_.space) : " ";
-        prefix = prefix && file_.add_dummy_prefix;
-        if (prefix && !file_.space_as_suffix) out += space;
-        bool after_space = file_.remove_extra_spaces;
-        while (!text.empty()) {
-            auto [length, instead] = normalized_beginning(text);
-            text.remove_prefix(length);
-            while (after_space && instead.starts_with(' ')) instead.remove_prefix(1);
-            if (instead.empty()) continue;
-            for (const char c : instead)
-                if (c == ' ')
-                    out += space;
-                else
-                    out += c;
-            after_space = file_.remove_extra_spaces && instead.ends_with(' ');
-        }
-        while (file_.remove_extra_spaces && out.ends_with(space)) out.resize(out.size() - space.size());
-        if (prefix && file_.space_as_suffix) out += space;
-        // A map may point into the middle of a character.
-        return is_valid_utf8(out) ? out : repaired_utf8(out);
     }
 
     void append_part(std::string_view text, Ids& out) const {
@@ -197,7 +144,7 @@ class SentencePiece : public Tokenizer {
         std::vector<ScoredSymbol> symbols;
         symbols.reserve(text.size());
         while (!text.empty()) {
-            const std::size_t whole = user_defined_length(text);
+            const std::size_t whole = normalizer_.user_defined_length(text);
             const std::size_t length = whole ? whole : character_length(text[0]);
             symbols.push_back({text.substr(0, length), whole > 0});
             text.remove_prefix(length);
@@ -274,13 +221,11 @@ class SentencePiece : public Tokenizer {
     SentencePieceFile file_;
     SentencePieceOptions options_;
     AddedTokens added_;
-    std::optional<CharacterMap> map_;
+    SentencePieceNormalizer normalizer_;
     Vocabulary pieces_, reserved_;  // what text can be cut into, and the others
     AdjacentPairs pairs_;           // for BPE
     Trie trie_;                     // for the unigram model
-    Trie user_defined_;
     mutable WordCaches caches_;
-    bool has_user_defined_ = false;
     float lowest_ = FLT_MAX, highest_ = FLT_MIN;
     std::array<std::int32_t, 256> bytes_{};
     std::int64_t size_ = 0;

@@ -59,12 +59,17 @@ TEST(Program, EveryCommandExplainsItselfWithAnExample) {
           "--tokenizer",
           "--device",
           "--json"}},
+        {"chat", {"DIR", "--system", "--max-new", "--temperature", "--seed", "--stop", "--device"}},
+        {"finetune", {"DIR", "DATA", "--lora", "--steps", "--output", "--resume", "--overwrite", "--json"}},
+        {"eval", {"DIR", "DATA", "--batches", "--device", "--json"}},
+        {"merge", {"ADAPTER", "--base", "--output", "--dtype", "--json"}},
         {"translate", {"DIR", "TEXT", "--beams", "--prefix", "--task", "--device", "--json"}},
         {"parity", {"DIR", "--device", "--all", "--json"}},
         {"inspect", {"MODEL", "--list", "--json"}},
         {"classify", {"DIR", "--image", "--labels", "--template", "--top", "--device", "--json"}},
         {"init", {"CONFIG", "OUT", "--seed", "--dtype", "--max-shard"}},
         {"convert", {"DIR", "OUT", "--dtype", "--max-shard"}},
+        {"tokenize", {"DIR", "TEXT", "--jsonl", "--json"}},
         {"ops", {"--json"}}};
     for (const auto& [command, words] : commands) {
         const Answer run = expect_success({command, "--help"});

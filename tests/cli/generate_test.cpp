@@ -75,6 +75,17 @@ TEST_F(Generate, PromptsOfABatchGetWhatTheyGetAlone) {
               text_of(json_of({"generate", path, "A much longer prompt than that", "--max-new", "8"})));
 }
 
+TEST_F(Generate, TakesAPromptAsItIs) {
+    const std::string path = decoder();
+    for (const std::string prompt : {"[a, b]", "[INST] hi [/INST]", "  two  ", "a,b", "{x}", "\"q\"", "\n", "größe"}) {
+        const Json ids = json_of({"tokenize", path, prompt});
+        const Json result = json_of({"generate", path, prompt, "--max-new", "1"});
+        EXPECT_EQ(result.find("prompt_tokens")->as_integer(),
+                  static_cast<std::int64_t>(ids.find("ids_with_special")->items().size()))
+            << prompt;
+    }
+}
+
 TEST_F(Generate, ASeedGivesTheSameText) {
     const std::string path = decoder();
     const auto with = [&](std::vector<std::string> more) {

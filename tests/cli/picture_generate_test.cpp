@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
+#include "core/error.h"
 #include "formats/image.h"
 #include "formats/json.h"
 #include "support/goldens.h"
@@ -63,6 +64,17 @@ TEST_F(PictureGenerate, CountsThePicturesTokens) {
     EXPECT_LT(tokens({"--image", picture, "--max-new", "2"}), one);  // no prompt: to describe it
     const Json two = json_of({"a", "b", "--image", picture, "--max-new", "2"});
     EXPECT_EQ(two.find("answers")->items().size(), 2u);
+}
+
+TEST_F(PictureGenerate, AChatStaysWithThePictureItWasShown) {
+    const std::string conversation =
+        text_of("hello\n/image ", picture, "\nwhat is it?\nand now?\n/image no.png\n/quit\n");
+    const testing::Answer run =
+        testing::run_program({"chat", model, "--greedy", "--max-new", "3", "--logit-bias", "1100=100"}, conversation);
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.out, "<loc0256><loc0256><loc0256>\n<loc0256><loc0256><loc0256>\n");
+    for (const char* said : {"/image PATH", "90 x 61", "no.png"})
+        EXPECT_NE(run.err.find(said), run.err.npos) << said << " in\n" << run.err;
 }
 
 TEST_F(PictureGenerate, BoxesAreListedAndDrawn) {

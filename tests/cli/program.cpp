@@ -21,11 +21,13 @@ std::string shown(const std::vector<std::string>& arguments) {
     return text;
 }
 
-[[noreturn]] void become(const std::vector<std::string>& arguments, const std::string& out, const std::string& err) {
+[[noreturn]] void become(const std::vector<std::string>& arguments, const std::string& in, const std::string& out,
+                         const std::string& err) {
     std::vector<char*> words{const_cast<char*>("tessera")};
     for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);
     const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+    dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
     dup2(open(out.c_str(), flags, 0600), STDOUT_FILENO);
     dup2(open(err.c_str(), flags, 0600), STDERR_FILENO);
     alarm(60);  // a program that hangs is ended
@@ -35,11 +37,11 @@ std::string shown(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-Answer run_program(const std::vector<std::string>& arguments) {
+Answer run_program(const std::vector<std::string>& arguments, const std::string& input) {
     const TemporaryFolder folder;
-    const std::string out = folder / "out", err = folder / "err";
+    const std::string in = folder.write("in", input), out = folder / "out", err = folder / "err";
     const pid_t child = fork();
-    if (child == 0) become(arguments, out, err);
+    if (child == 0) become(arguments, in, out, err);
     int status = 0;
     EXPECT_EQ(waitpid(child, &status, 0), child);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder.read("out"), folder.read("err")};
@@ -47,9 +49,9 @@ Answer run_program(const std::vector<std::string>& arguments) {
 
 bool run_and_kill(const std::vector<std::string>& arguments, std::chrono::milliseconds after) {
     const TemporaryFolder folder;
-    const std::string out = folder / "out", err = folder / "err";
+    const std::string in = folder.write("in", ""), out = folder / "out", err = folder / "err";
     const pid_t child = fork();
-    if (child == 0) become(arguments, out, err);
+    if (child == 0) become(arguments, in, out, err);
     std::this_thread::sleep_for(after);
     kill(child, SIGKILL);
     int status = 0;

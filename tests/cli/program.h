@@ -12,7 +12,8 @@ struct Answer {
     std::string out, err;
 };
 
-Answer run_program(const std::vector<std::string>& arguments);
+// `input` is what stands on its standard input.
+Answer run_program(const std::vector<std::string>& arguments, const std::string& input = "");
 // Starts it and kills it without warning after that long. False where it had ended before.
 bool run_and_kill(const std::vector<std::string>& arguments, std::chrono::milliseconds after);
 

@@ -58,6 +58,9 @@ TEST_F(SentenceFolder, ALongTextLosesItsEnd) {
     std::string longer = start;
     for (int i = 0; i < 30; ++i) longer += " the cat";
     EXPECT_EQ(embed({longer}), embed({longer + " and more"}));
+    const auto whole = embed({start});
+    folder_.write("sentence_bert_config.json", R"({"max_seq_length": 5})");
+    EXPECT_NE(embed({start}), whole);
 }
 
 }  // namespace

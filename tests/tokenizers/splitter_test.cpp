@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "core/error.h"
+#include "support/expect_error.h"
 #include "tokenizers/unicode.h"
 #include "tokenizers/utf8.h"
 
@@ -80,19 +80,23 @@ TEST(RegexSplitter, SpeaksOnigurumasDialect) {
                     "a\xE1\xA0\x8E"
                     "b"),
               1u);
-    EXPECT_EQ(words(R"(\w+)", "e\xCC\x81x"), 1u);  // marks belong to words
-    EXPECT_EQ(words(R"(\h+)", "xyz0aF"), 1u);      // a hexadecimal digit
-    EXPECT_EQ(words(R"(^a)", "a\na\na"), 3u);      // at every line
-    EXPECT_EQ(words(R"(x*)", "aaxa"), 1u);         // nothing empty
+    EXPECT_EQ(words(R"(\w+)", "e\xCC\x81x"), 1u);       // marks belong to words
+    EXPECT_EQ(words(R"(\h+)", "xyz0aF"), 1u);           // a hexadecimal digit
+    EXPECT_EQ(words(R"(^a)", "a\na\na"), 3u);           // at every line
+    EXPECT_EQ(words(R"([a-e&&[^bd]]+)", "abcde"), 3u);  // what both classes hold
+    EXPECT_EQ(words(R"([a-e&&[bd]])", "abcde"), 2u);
+    EXPECT_EQ(words(R"([a[xy]]+)", "axbya"), 2u);  // a class within a class
+    EXPECT_EQ(words(R"([[:digit:]-]+)", "a1-2"), 1u);
+    EXPECT_EQ(words(R"([]a]+)", "]a"), 1u);
+    EXPECT_EQ(words(R"([\[\]]+)", "a[]"), 1u);
+    EXPECT_EQ(words(R"(x*)", "aaxa"), 1u);  // nothing empty
 }
 
 TEST(RegexSplitter, SaysWhatIsWrong) {
-    try {
-        regex_splitter("(a", "tokenizer.json: pre_tokenizer.pattern");
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_EQ(std::string(error.what()).rfind("tokenizer.json: pre_tokenizer.pattern: ", 0), 0u);
-    }
+    for (const std::string& pattern :
+         {std::string("(a"), std::string("[a"), std::string("[a&&b]"), std::string(9999, '[')})
+        testing::expect_error([&] { regex_splitter(pattern, "tokenizer.json: pre_tokenizer.pattern"); },
+                              {"tokenizer.json: pre_tokenizer.pattern: "});
 }
 
 }  // namespace

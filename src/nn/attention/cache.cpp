@@ -19,6 +19,13 @@ void copy_rows(const Tensor& from, std::span<const std::int64_t> rows, const Ten
         ops::select(to, 0, static_cast<std::int64_t>(i)).copy_from(ops::select(from, 0, rows[i]));
 }
 
+bool changes_nothing(std::span<const std::int64_t> rows, std::int64_t count) {
+    if (static_cast<std::int64_t>(rows.size()) != count) return false;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        if (rows[i] != static_cast<std::int64_t>(i)) return false;
+    return true;
+}
+
 }  // namespace
 
 Tensor gather_rows(const Tensor& x, std::span<const std::int64_t> rows) {
@@ -45,7 +52,7 @@ Tensor GrowingBuffer::append(const Tensor& rows) {
 }
 
 void GrowingBuffer::reorder(std::span<const std::int64_t> rows) {
-    if (!buffer_.defined()) return;
+    if (!buffer_.defined() || changes_nothing(rows, buffer_.size(0))) return;
     Shape shape = buffer_.shape();
     shape[0] = static_cast<std::int64_t>(rows.size());
     if (!spare_.defined() || spare_.shape() != shape) spare_ = reserved(shape, buffer_.dtype(), buffer_.device());

@@ -158,8 +158,11 @@ Value call(Runtime& runtime, const Value& function, const Arguments& arguments) 
     return callable->body(runtime, arguments);
 }
 
-Value item_at_path(Runtime& runtime, const Value& value, const Value& path) {
-    if (!path.is_text()) return item(runtime, value, path);
+Value item_at_path(Runtime& runtime, const Value& value, const Value& path, const Value* fallback) {
+    const auto or_fallback = [&](const Value& one) {
+        return one.is_undefined() && fallback && !fallback->is_none() ? *fallback : one;
+    };
+    if (!path.is_text()) return or_fallback(item(runtime, value, path));
     Value found = value;
     const std::string& text = path.text();
     for (std::size_t at = 0; at <= text.size();) {
@@ -168,7 +171,7 @@ Value item_at_path(Runtime& runtime, const Value& value, const Value& path) {
         std::int64_t number = 0;
         const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), number);
         const bool is_number = error == std::errc() && rest == part.data() + part.size() && part[0] != '-';
-        found = item(runtime, found, is_number ? Value(number) : Value(part));
+        found = or_fallback(item(runtime, found, is_number ? Value(number) : Value(part)));
         at = end + 1;
     }
     return found;

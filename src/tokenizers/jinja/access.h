@@ -12,6 +12,7 @@ Value slice(Runtime& runtime, const Value& value, const Value& start, const Valu
 Value call(Runtime& runtime, const Value& function, const Arguments& arguments);
 
 // A path such as "user.name" or "0.text" or an integer, through items, as filters take it.
-Value item_at_path(Runtime& runtime, const Value& value, const Value& path);
+// `fallback`, where there is one and it is not none, stands for whatever is missing on the way.
+Value item_at_path(Runtime& runtime, const Value& value, const Value& path, const Value* fallback = nullptr);
 
 }  // namespace tessera::tokenizers::jinja

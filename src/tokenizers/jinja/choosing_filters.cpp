@@ -24,10 +24,8 @@ Value map_attribute(Runtime& runtime, const Value& input, const Arguments& argum
         (name == "attribute" ? path : fallback) = &value;
     }
     std::vector<Value> results;
-    for (const Value& element : items_of(runtime, input)) {
-        Value found = item_at_path(runtime, element, *path);
-        results.push_back(found.is_undefined() && fallback && !fallback->is_none() ? *fallback : found);
-    }
+    for (const Value& element : items_of(runtime, input))
+        results.push_back(item_at_path(runtime, element, *path, fallback));
     return runtime.iterator(std::move(results));
 }
 

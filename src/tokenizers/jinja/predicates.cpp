@@ -39,7 +39,7 @@ bool is_sequence(const Value& value) {
     return value.is_undefined() || value.is_text() || value.is_dictionary() || value.is_sequence(SequenceKind::List) ||
            value.is_sequence(SequenceKind::Tuple) || value.is_sequence(SequenceKind::Range);
 }
-bool is_callable(const Value& value) { return value.is_callable() || value.is_loop(); }
+bool is_callable(const Value& value) { return value.is_undefined() || value.is_callable() || value.is_loop(); }
 bool is_escaped(const Value& value) { return value.is_safe(); }
 
 bool divides(Runtime& runtime, const Value& value, const Value& divisor) {

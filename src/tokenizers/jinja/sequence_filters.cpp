@@ -33,7 +33,6 @@ Value filter_first(Runtime& runtime, const Value& input, const Arguments& argume
 
 Value filter_last(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "last", {});
-    check_defined(input);
     check(!input.is_sequence(SequenceKind::Iterator), "last: an iterator is not reversible; make it a list with |list");
     const std::vector<Value> items = items_of(runtime, input);
     return items.empty() ? Value::undefined("No last item, sequence was empty.") : items.back();
@@ -47,7 +46,6 @@ Value filter_list(Runtime& runtime, const Value& input, const Arguments& argumen
 Value filter_reverse(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "reverse", {});
     if (input.is_text()) return slice(runtime, input, None{}, None{}, Value(std::int64_t{-1}));
-    check_defined(input);
     std::vector<Value> items = items_of(runtime, input);
     std::reverse(items.begin(), items.end());
     return input.is_sequence(SequenceKind::Iterator) ? runtime.list(std::move(items))

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "tokenizers/jinja/code_points.h"
+#include "tokenizers/jinja/compare.h"
 #include "tokenizers/jinja/filters.h"
 #include "tokenizers/jinja/given.h"
 #include "tokenizers/jinja/methods.h"
@@ -91,13 +92,13 @@ Value filter_indent(Runtime& runtime, const Value& input, const Arguments& argum
 
 Value filter_truncate(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "truncate", {"length", "killwords", "end", "leeway"});
-    check(input.is_text(), "truncate: expected a text, found ", input.type_name());
     const std::int64_t length = given.whole(0, 255), leeway = given.is_given(3) ? given.whole(3, 5) : 5;
     const std::string end = given.text(2, "...");
     check(length >= length_of(end) && leeway >= 0, "truncate: the length ", length, " is less than that of '", end,
           "'");
+    if (size_of(input) - leeway <= length) return input;
+    check(input.is_text(), "truncate: expected a text, found ", input.type_name());
     const auto offsets = offsets_of(input.text());
-    if (static_cast<std::int64_t>(offsets.size()) - 1 - leeway <= length) return input;
     std::string kept = input.text().substr(0, offsets[static_cast<std::size_t>(length - length_of(end))]);
     if (!given.truth(1, false)) kept = kept.substr(0, kept.rfind(' '));
     return runtime.text(kept + end);

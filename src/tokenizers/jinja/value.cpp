@@ -15,7 +15,6 @@ constexpr std::size_t most_key = 1 << 20;  // bytes of a tuple's text
 
 // Equal keys have equal texts.
 void append_key(std::string& text, const Value& key) {
-    check_defined(key);
     if (key.is_text()) {
         text += text_of("s", key.text().size(), ":", key.text());
     } else if (key.is_whole()) {
@@ -26,8 +25,8 @@ void append_key(std::string& text, const Value& key) {
             text += text_of("i", static_cast<std::int64_t>(number));
         else
             text += text_of("f", std::bit_cast<std::uint64_t>(number));
-    } else if (key.is_none()) {
-        text += 'n';
+    } else if (key.is_none() || key.is_undefined()) {
+        text += key.is_none() ? 'n' : 'u';
     } else if (key.is_sequence(SequenceKind::Tuple)) {
         text += '(';
         for (const Value& item : key.sequence().items) {

@@ -16,7 +16,6 @@
 
 namespace tessera::tokenizers::jinja {
 
-class Value;
 class Runtime;
 struct Loop;
 
@@ -31,6 +30,76 @@ struct Text {
 };
 
 enum class SequenceKind : std::uint8_t { List, Tuple, Range, Keys, Values, Items, Iterator };
+
+struct Sequence;
+class Dictionary;
+struct Namespace;
+struct Callable;
+
+class Value {
+   public:
+    Value() = default;  // undefined
+    Value(None) : value_(None{}) {}
+    explicit Value(Undefined value) : value_(std::move(value)) {}
+    explicit Value(bool value) : value_(value) {}
+    explicit Value(std::int64_t value) : value_(value) {}
+    explicit Value(double value) : value_(value) {}
+    explicit Value(std::string text, bool safe = false)
+        : value_(std::make_shared<const Text>(Text{std::move(text), safe})) {}
+    explicit Value(const char* text) : Value(std::string(text)) {}
+    explicit Value(Sequence sequence);      // checks the depth
+    explicit Value(Dictionary dictionary);  // checks the depth
+    explicit Value(std::shared_ptr<Namespace> value) : value_(std::move(value)) {}
+    explicit Value(std::shared_ptr<const Callable> value) : value_(std::move(value)) {}
+    explicit Value(std::shared_ptr<Loop> value) : value_(std::move(value)) {}
+    static Value undefined(std::string why);
+
+    bool is_undefined() const { return holds<Undefined>(); }
+    bool is_none() const { return holds<None>(); }
+    bool is_boolean() const { return holds<bool>(); }
+    bool is_integer() const { return holds<std::int64_t>(); }  // a boolean is none here
+    bool is_float() const { return holds<double>(); }
+    bool is_number() const { return is_boolean() || is_integer() || is_float(); }
+    bool is_whole() const { return is_boolean() || is_integer(); }  // what Python calls an int
+    bool is_text() const { return holds<std::shared_ptr<const Text>>(); }
+    bool is_sequence() const { return holds<std::shared_ptr<const Sequence>>(); }
+    bool is_sequence(SequenceKind kind) const;
+    bool is_dictionary() const { return holds<std::shared_ptr<const Dictionary>>(); }
+    bool is_namespace() const { return holds<std::shared_ptr<Namespace>>(); }
+    bool is_callable() const { return holds<std::shared_ptr<const Callable>>(); }
+    bool is_loop() const { return holds<std::shared_ptr<Loop>>(); }
+
+    // Each only where the value is of that kind.
+    bool boolean() const { return std::get<bool>(value_); }
+    std::int64_t whole() const { return is_boolean() ? boolean() : std::get<std::int64_t>(value_); }
+    double number() const { return is_float() ? std::get<double>(value_) : static_cast<double>(whole()); }
+    const std::string& text() const { return std::get<std::shared_ptr<const Text>>(value_)->bytes; }
+    bool is_safe() const { return is_text() && std::get<std::shared_ptr<const Text>>(value_)->safe; }
+    const Sequence& sequence() const { return *std::get<std::shared_ptr<const Sequence>>(value_); }
+    const Dictionary& dictionary() const { return *std::get<std::shared_ptr<const Dictionary>>(value_); }
+    Namespace& space() const { return *std::get<std::shared_ptr<Namespace>>(value_); }
+    const std::shared_ptr<const Callable>& callable() const {
+        return std::get<std::shared_ptr<const Callable>>(value_);
+    }
+    const std::shared_ptr<Loop>& loop() const { return std::get<std::shared_ptr<Loop>>(value_); }
+    const Undefined& why() const { return std::get<Undefined>(value_); }
+
+    bool truth() const;                      // as Python's bool()
+    int depth() const;                       // of containers within
+    bool same_as(const Value& other) const;  // Python's `is`
+    std::string_view type_name() const;      // Python's name
+
+   private:
+    template <class Kind>
+    bool holds() const {
+        return std::holds_alternative<Kind>(value_);
+    }
+
+    std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const Text>,
+                 std::shared_ptr<const Sequence>, std::shared_ptr<const Dictionary>, std::shared_ptr<Namespace>,
+                 std::shared_ptr<const Callable>, std::shared_ptr<Loop>>
+        value_;
+};
 
 struct Sequence {
     SequenceKind kind = SequenceKind::List;
@@ -69,70 +138,7 @@ struct Callable {
     std::function<Value(Runtime&, const Arguments&)> body;
 };
 
-class Value {
-   public:
-    Value() = default;  // undefined
-    Value(None) : value_(None{}) {}
-    explicit Value(Undefined value) : value_(std::move(value)) {}
-    explicit Value(bool value) : value_(value) {}
-    explicit Value(std::int64_t value) : value_(value) {}
-    explicit Value(double value) : value_(value) {}
-    explicit Value(std::string text, bool safe = false)
-        : value_(std::make_shared<const Text>(Text{std::move(text), safe})) {}
-    explicit Value(const char* text) : Value(std::string(text)) {}
-    explicit Value(Sequence sequence);      // checks the depth
-    explicit Value(Dictionary dictionary);  // checks the depth
-    explicit Value(std::shared_ptr<Namespace> value) : value_(std::move(value)) {}
-    explicit Value(std::shared_ptr<const Callable> value) : value_(std::move(value)) {}
-    explicit Value(std::shared_ptr<Loop> value) : value_(std::move(value)) {}
-    static Value undefined(std::string why);
-
-    bool is_undefined() const { return holds<Undefined>(); }
-    bool is_none() const { return holds<None>(); }
-    bool is_boolean() const { return holds<bool>(); }
-    bool is_integer() const { return holds<std::int64_t>(); }  // a boolean is none here
-    bool is_float() const { return holds<double>(); }
-    bool is_number() const { return is_boolean() || is_integer() || is_float(); }
-    bool is_whole() const { return is_boolean() || is_integer(); }  // what Python calls an int
-    bool is_text() const { return holds<std::shared_ptr<const Text>>(); }
-    bool is_sequence() const { return holds<std::shared_ptr<const Sequence>>(); }
-    bool is_sequence(SequenceKind kind) const { return is_sequence() && sequence().kind == kind; }
-    bool is_dictionary() const { return holds<std::shared_ptr<const Dictionary>>(); }
-    bool is_namespace() const { return holds<std::shared_ptr<Namespace>>(); }
-    bool is_callable() const { return holds<std::shared_ptr<const Callable>>(); }
-    bool is_loop() const { return holds<std::shared_ptr<Loop>>(); }
-
-    // Each only where the value is of that kind.
-    bool boolean() const { return std::get<bool>(value_); }
-    std::int64_t whole() const { return is_boolean() ? boolean() : std::get<std::int64_t>(value_); }
-    double number() const { return is_float() ? std::get<double>(value_) : static_cast<double>(whole()); }
-    const std::string& text() const { return std::get<std::shared_ptr<const Text>>(value_)->bytes; }
-    bool is_safe() const { return is_text() && std::get<std::shared_ptr<const Text>>(value_)->safe; }
-    const Sequence& sequence() const { return *std::get<std::shared_ptr<const Sequence>>(value_); }
-    const Dictionary& dictionary() const { return *std::get<std::shared_ptr<const Dictionary>>(value_); }
-    Namespace& space() const { return *std::get<std::shared_ptr<Namespace>>(value_); }
-    const std::shared_ptr<const Callable>& callable() const {
-        return std::get<std::shared_ptr<const Callable>>(value_);
-    }
-    const std::shared_ptr<Loop>& loop() const { return std::get<std::shared_ptr<Loop>>(value_); }
-    const Undefined& why() const { return std::get<Undefined>(value_); }
-
-    bool truth() const;                      // as Python's bool()
-    int depth() const;                       // of containers within
-    bool same_as(const Value& other) const;  // Python's `is`
-    std::string_view type_name() const;      // Python's name
-
-   private:
-    template <class Kind>
-    bool holds() const {
-        return std::holds_alternative<Kind>(value_);
-    }
-
-    std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const Text>,
-                 std::shared_ptr<const Sequence>, std::shared_ptr<const Dictionary>, std::shared_ptr<Namespace>,
-                 std::shared_ptr<const Callable>, std::shared_ptr<Loop>>
-        value_;
-};
+inline bool Value::is_sequence(SequenceKind kind) const { return is_sequence() && sequence().kind == kind; }
 
 Value value_of(const formats::Json& json);
 

@@ -1,0 +1,104 @@
+// tessera tokenizer train: learns a tokenizer from texts.
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "formats/atomic_file.h"
+#include "formats/json.h"
+#include "tokenizers/tokenizer.h"
+#include "tokenizers/training/trained_tokenizer.h"
+
+namespace tessera::cli {
+namespace {
+
+// One bar after another, as what is done changes.
+class Bars {
+   public:
+    void show(const std::string& what, double done, double total) {
+        if (what != what_) {
+            bar_.reset();
+            bar_ = std::make_unique<Progress>(what, total, what == "reading" ? "bytes" : "tokens");
+            what_ = what;
+        }
+        bar_->set(done);
+    }
+    void clear() { bar_.reset(); }
+
+   private:
+    std::string what_;
+    std::unique_ptr<Progress> bar_;
+};
+
+int train(const std::vector<std::string>& arguments) {
+    std::string folder;
+    std::vector<std::string> corpus;
+    bool json = false;
+    tokenizers::TokenizerTraining training;
+    Arguments parser(
+        "tokenizer train",
+        "Learns a tokenizer from texts and writes it as tokenizer.json and tokenizer_config.json.\n"
+        "Kinds: bpe (bytes, pairs merged), unigram (probabilities of pieces), wordpiece (pieces with ##),\n"
+        "words (a list of words) and characters.",
+        "tessera tokenizer train --kind bpe --vocab 8000 corpus.txt -o DIR");
+    parser.positionals("CORPUS", corpus, "files of text");
+    parser.option("--kind", training.kind, "bpe, unigram, wordpiece, words or characters");
+    parser.option("--vocab", training.vocabulary, "how many tokens, special ones with them");
+    parser.option("--min-count", training.least_count, "pairs (bpe, wordpiece) or words seen less often are left out");
+    parser.option("--special", training.special, "a special token more; may be given again");
+    parser.option("-o,--output", folder, "the folder to write");
+    parser.json(json);
+    if (const auto status = parser.parse(arguments)) return *status;
+    if (folder.empty()) {
+        std::fprintf(stderr, "tessera tokenizer train: -o DIR is missing; see tessera tokenizer train --help\n");
+        return 2;
+    }
+    tokenizers::frame_of(training.kind, training.special);  // a wrong kind is told before anything is read
+
+    Bars bars;
+    training.report = [&](const std::string& what, double done, double total) { bars.show(what, done, total); };
+    const auto start = std::chrono::steady_clock::now();
+    const tokenizers::TrainedTokenizer trained = tokenizers::train_tokenizer({corpus.begin(), corpus.end()}, training);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    bars.clear();
+
+    const std::filesystem::path out = folder;
+    std::filesystem::create_directories(out);
+    const std::pair<const char*, const std::string&> files[] = {{"tokenizer.json", trained.tokenizer_json},
+                                                                {"tokenizer_config.json", trained.config_json}};
+    for (const auto& [name, text] : files) {
+        formats::AtomicFile file(out / name);
+        file.write(text);
+        file.commit();
+    }
+    tokenizers::open_tokenizer(out);  // what was written can be read
+    if (json)
+        std::printf("%s\n", formats::Json::object()
+                                .set("kind", training.kind)
+                                .set("tokens", trained.size)
+                                .set("seconds", seconds)
+                                .set("folder", folder)
+                                .dump(0)
+                                .c_str());
+    else
+        std::printf("%s: %s tokens of the kind %s in %.1f s\n", one_line(folder).c_str(),
+                    with_separators(trained.size).c_str(), training.kind.c_str(), seconds);
+    if (trained.size < training.vocabulary)
+        std::fprintf(stderr, "tessera: the corpus gives %s tokens only\n", with_separators(trained.size).c_str());
+    return 0;
+}
+
+}  // namespace
+
+int tokenizer_command(const std::vector<std::string>& arguments) {
+    if (!arguments.empty() && arguments[0] == "train") return train({arguments.begin() + 1, arguments.end()});
+    const bool asked = !arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h");
+    std::fprintf(asked ? stdout : stderr,
+                 "tessera tokenizer train --kind bpe --vocab 8000 corpus.txt -o DIR   learns a tokenizer\n"
+                 "See tessera tokenizer train --help.\n");
+    return asked ? 0 : 2;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,173 @@
+// The chat command: through a pipe, and on a terminal with keys.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+
+#include "cli/program.h"
+#include "formats/json.h"
+#include "support/goldens.h"
+#include "support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+
+// The program on a terminal of its own.
+class Terminal {
+   public:
+    explicit Terminal(const std::vector<std::string>& arguments) {
+        child_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
+        if (child_ != 0) return;
+        std::string program = TESSERA_PROGRAM;
+        std::vector<char*> values{program.data()};
+        std::vector<std::string> copies = arguments;
+        for (std::string& argument : copies) values.push_back(argument.data());
+        values.push_back(nullptr);
+        execv(program.c_str(), values.data());
+        _exit(127);
+    }
+    ~Terminal() {
+        if (child_ > 0) {
+            kill(child_, SIGKILL);
+            waitpid(child_, nullptr, 0);
+        }
+        close(terminal_);
+    }
+    Terminal(const Terminal&) = delete;
+    Terminal& operator=(const Terminal&) = delete;
+
+    void type(const std::string& keys) const {
+        EXPECT_EQ(write(terminal_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+    }
+    // Reads until `text` has come after what was waited for before.
+    bool wait_for(const std::string& text) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (true) {
+            const std::size_t found = seen_.find(text, from_);
+            if (found != seen_.npos) {
+                from_ = found + text.size();
+                return true;
+            }
+            pollfd ready{terminal_, POLLIN, 0};
+            char buffer[4096];
+            const bool came = poll(&ready, 1, 200) > 0;
+            const ssize_t count = came ? read(terminal_, buffer, sizeof buffer) : 0;
+            if (count > 0) seen_.append(buffer, static_cast<std::size_t>(count));
+            if ((came && count <= 0) || std::chrono::steady_clock::now() > end) {
+                ADD_FAILURE() << "'" << text << "' did not come; there was: " << seen_.substr(from_);
+                return false;
+            }
+        }
+    }
+    int status() {
+        int value = 0;
+        waitpid(child_, &value, 0);
+        child_ = -1;
+        return WIFEXITED(value) ? WEXITSTATUS(value) : -1;
+    }
+
+   private:
+    int terminal_ = -1;
+    pid_t child_ = -1;
+    std::string seen_;
+    std::size_t from_ = 0;
+};
+
+class Chat : public ::testing::Test {
+   protected:
+    Chat() : path_(folder_ / "model"), saved_(folder_ / "saved.json") {
+        Json::parse(R"({"model_type": "llama", "vocab_size": 1100, "hidden_size": 32, "num_hidden_layers": 2,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 64,
+            "max_position_embeddings": 64, "bos_token_id": 1, "eos_token_id": 2})",
+                    "config")
+            .write(folder_ / "config.json");
+        testing::expect_success({"init", folder_ / "config.json", path_});
+        const fs::path tokenizer = fs::path(testing::golden_path("tokenizers")) / "byte-fallback-bpe-llama2";
+        fs::copy_file(tokenizer / "tokenizer.json", path_ + "/tokenizer.json");
+        set_template("{{ bos_token }}{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}[assistant]");
+    }
+
+    void set_template(const std::string& source) const {
+        Json::object().set("chat_template", source).set("bos_token", "<s>").write(path_ + "/tokenizer_config.json");
+    }
+    // Contents of the saved conversation, each after its role's first letter.
+    std::vector<std::string> saved() const {
+        std::vector<std::string> lines;
+        const Json file = Json::read(saved_);
+        for (const Json& message : file.find("messages")->items())
+            lines.push_back(message.find("role")->as_string().substr(0, 1) + message.find("content")->as_string());
+        return lines;
+    }
+
+    testing::TemporaryFolder folder_;
+    std::string path_, saved_;
+};
+
+TEST_F(Chat, EditsLinesOnATerminal) {
+    Terminal terminal({"chat", path_, "--max-new", "2", "--greedy", "--system", "Short."});
+    ASSERT_TRUE(terminal.wait_for("> "));
+    terminal.type("hexo\033[D\x7fll\r");  // left, backspace
+    ASSERT_TRUE(terminal.wait_for("tokens/s"));
+    terminal.type("\033[A\r");  // up: the same again
+    ASSERT_TRUE(terminal.wait_for("known"));
+    terminal.type("größé\x7f!\x01>\x05<\x17two words\x17three\r");  // a two-byte letter, home, end, words erased
+    ASSERT_TRUE(terminal.wait_for("known"));
+    terminal.type("lost\x15kept and cut\033[D\033[D\033[D\x0b\x7f\r");  // line erased, then to the end, a space
+    ASSERT_TRUE(terminal.wait_for("known"));
+    terminal.type("never sent\x03/save " + saved_ + "\r");
+    ASSERT_TRUE(terminal.wait_for("saved to"));
+    terminal.type("\x04");
+    EXPECT_EQ(terminal.status(), 0);
+    const std::vector<std::string> lines = saved();
+    ASSERT_EQ(lines.size(), 9u);
+    EXPECT_EQ(lines[0], "sShort.");
+    EXPECT_EQ(lines[1], "uhello");
+    EXPECT_EQ(lines[3], "uhello");
+    EXPECT_EQ(lines[5], "utwo three");
+    EXPECT_EQ(lines[7], "ukept and");
+}
+
+TEST_F(Chat, InterruptEndsTheAnswerAndNotTheProgram) {
+    Terminal terminal({"chat", path_, "--max-new", "100000000", "--ignore-stop", "--seed", "1", "--temperature", "1"});
+    ASSERT_TRUE(terminal.wait_for("> "));
+    terminal.type("go on\r");
+    ASSERT_TRUE(terminal.wait_for("\n"));
+    usleep(300000);
+    terminal.type("\x03");
+    ASSERT_TRUE(terminal.wait_for("tokens/s"));
+    ASSERT_TRUE(terminal.wait_for("> "));
+    terminal.type("/save " + saved_ + "\r");
+    ASSERT_TRUE(terminal.wait_for("saved to"));
+    terminal.type("/quit\r");
+    EXPECT_EQ(terminal.status(), 0);
+    EXPECT_EQ(saved().size(), 2u);
+}
+
+TEST_F(Chat, RefusesAModelWithoutATemplateAndAnswersBadTemplatesInOneLine) {
+    set_template("{{ raise_exception('no') }}");
+    testing::expect_refusal(1, {"chat", path_}, {"no"});
+    testing::expect_refusal(1, {"generate", path_, "hi", "--chat"}, {"no"});
+    fs::remove(path_ + "/tokenizer_config.json");
+    testing::expect_refusal(1, {"chat", path_}, {"no chat template", path_});
+}
+
+TEST_F(Chat, GenerateCanUseTheTemplate) {
+    const auto tokens = [&](std::vector<std::string> prompt) {
+        std::vector<std::string> arguments{"generate", path_, "--json", "--max-new", "6"};
+        arguments.insert(arguments.end(), prompt.begin(), prompt.end());
+        const Json result = Json::parse(testing::expect_success(arguments).out, "standard output");
+        return *result.find("tokens");
+    };
+    // The template writes its own <s>, and the tokenizer adds none.
+    EXPECT_EQ(tokens({"hi", "--chat"}), tokens({"[user] hi\n[assistant]"}));
+}
+
+}  // namespace
+}  // namespace tessera
