@@ -197,19 +197,20 @@ class Chat {
 }  // namespace
 
 int chat_command(const std::vector<std::string>& arguments) {
-    std::string folder, tokenizer, system, device = "cpu";
+    std::string folder, tokenizer, adapter, system, device = "cpu";
     GenerationArguments how;
     Arguments parser("chat", "A conversation with a model, line by line. In it, /help lists what else can be said.",
                      "tessera chat DIR --system \"Answer in one sentence.\"");
-    parser.positional("DIR", folder, "a folder of the Hub's layout, or a .gguf file");
+    parser.positional("DIR", folder, "a folder of the Hub's layout or of adapters, or a .gguf file");
     parser.option("--system", system, "what the model is told before everything else");
     parser.option("--tokenizer", tokenizer, "a tokenizer's file or folder, where it is not the model's own");
+    parser.option("--adapter", adapter, "a folder of LoRA adapters to apply to the model");
     how.declare_stops(parser);
     how.declare_sampling(parser);
     parser.device(device);
     if (const auto status = parser.parse(arguments)) return *status;
     const TextModel model =
-        inference::open_text_model(folder, tokenizer, device_named(device), inference::NeedsTokenizer::yes);
+        inference::open_text_model(folder, tokenizer, device_named(device), inference::NeedsTokenizer::yes, adapter);
     check(!model.model->has_encoder(), folder, ": an encoder-decoder does not chat; see tessera translate");
     // Without a template, refused at once; who talks about pictures needs none.
     if (!looks_at_pictures(model)) inference::chat_prompt(model, {{.role = "user", .content = "hello"}});

@@ -21,7 +21,7 @@ using formats::Json;
 using inference::TextModel;
 
 struct Request {
-    std::string folder, tokenizer, device = "cpu";
+    std::string folder, tokenizer, adapter, device = "cpu";
     std::vector<std::string> texts, ids;
     std::optional<std::int64_t> log_probabilities;
     bool chat = false, json = false, echo = false;
@@ -283,12 +283,14 @@ void print_text(const Request& request, const TextModel& model, const Answers& a
 }
 
 void declare(Arguments& parser, Request& request) {
-    parser.positional("DIR", request.folder, "a folder of the Hub's layout, a .gguf file, or a .bin file");
+    parser.positional("DIR", request.folder,
+                      "a folder of the Hub's layout or of adapters, a .gguf file, or a .bin file");
     parser.optional_positionals("PROMPT", request.texts,
                                 "what to continue; several run as one batch; -: standard input");
     parser.option("--ids", request.ids, "a prompt of token ids, e.g. 1,2,3; may be repeated");
     request.pictures.declare(parser);
     parser.option("--tokenizer", request.tokenizer, "a tokenizer's file or folder, where it is not the model's own");
+    parser.option("--adapter", request.adapter, "a folder of LoRA adapters to apply to the model");
     parser.flag("--chat", request.chat, "put the prompt into the model's chat template");
     parser.flag("--echo", request.echo, "print the prompt before its continuation");
     request.how.declare_stops(parser);
@@ -323,9 +325,9 @@ int generate_command(const std::vector<std::string>& arguments) {
         if (text == "-") text.assign(std::istreambuf_iterator<char>(std::cin), {});
     const std::vector<formats::Image> pictures = request.pictures.read();
     const bool needs_text = !request.texts.empty() || !request.how.stops.empty();
-    const TextModel model =
-        inference::open_text_model(request.folder, request.tokenizer, device_named(request.device),
-                                   needs_text ? inference::NeedsTokenizer::yes : inference::NeedsTokenizer::no);
+    const TextModel model = inference::open_text_model(
+        request.folder, request.tokenizer, device_named(request.device),
+        needs_text ? inference::NeedsTokenizer::yes : inference::NeedsTokenizer::no, request.adapter);
     const inference::GenerationSettings settings = request.how.applied(model);
     const auto [ids, batch] = inputs_of(request, model, pictures);
 

@@ -28,7 +28,7 @@ std::string folder_for(const std::string& recipe, const std::string& given) {
 int train_command(const std::vector<std::string>& arguments) {
     std::string file, folder, device_name;
     std::vector<std::string> overrides;
-    bool resume = false, keys = false, json = false;
+    bool resume = false, overwrite = false, keys = false, json = false;
     Arguments parser("train", "Trains a model as a recipe says, and leaves a folder that can be run at once.",
                      "tessera train recipes/shakespeare.json steps=200 -o runs/shakespeare");
     parser.optional_positional("RECIPE", file, "a JSON file; --keys lists what it may say");
@@ -36,6 +36,7 @@ int train_command(const std::vector<std::string>& arguments) {
                                 "settings in place of the recipe's, such as steps=200 optimizer.learning_rate=1e-3");
     parser.option("-o,--output", folder, "the folder to write; runs/NAME of the recipe if not given");
     parser.flag("--resume", resume, "go on from the newest checkpoint in the folder");
+    parser.flag("--overwrite", overwrite, "remove the checkpoints of an earlier run in the folder");
     parser.flag("--keys", keys, "list every key of a recipe");
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
@@ -50,8 +51,12 @@ int train_command(const std::vector<std::string>& arguments) {
     const training::Recipe recipe =
         training::read_recipe(training::resolve_recipe(formats::Json::read(file), overrides, file));
     const std::string home = folder_for(file, folder);
-    return train_with_display(
-        recipe, {.folder = home, .resume = resume, .device = device_named(recipe.resolved.text("device"))}, json);
+    return train_with_display(recipe,
+                              {.folder = home,
+                               .resume = resume,
+                               .overwrite = overwrite,
+                               .device = device_named(recipe.resolved.text("device"))},
+                              json);
 }
 
 }  // namespace tessera::cli

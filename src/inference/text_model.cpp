@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "inference/generator.h"
+#include "models/adapters.h"
 #include "models/catalog.h"
 #include "nn/module.h"
 
@@ -52,13 +53,22 @@ std::int64_t TextModel::vocabulary() const {
 }
 
 TextModel open_text_model(const fs::path& folder_or_file, const fs::path& tokenizer, Device device,
-                          NeedsTokenizer needs) {
+                          NeedsTokenizer needs, const fs::path& adapter) {
+    if (models::is_adapter_folder(folder_or_file)) {
+        check(adapter.empty(), folder_or_file.string(), ": holds adapters; --adapter needs the base they stand beside");
+        const bool has_tokenizer = tokenizer.empty() && fs::exists(folder_or_file / "tokenizer.json");
+        return open_text_model(models::base_of_adapters(folder_or_file), has_tokenizer ? folder_or_file : tokenizer,
+                               device, needs, folder_or_file);
+    }
+    check(adapter.empty() || models::is_adapter_folder(adapter), adapter.string(),
+          ": no folder of adapters: it has no adapter_config.json");
     const formats::Checkpoint checkpoint = models::open(folder_or_file);
     TextModel out{.path = folder_or_file, .config = checkpoint.config, .device = device};
     out.settings = read_generation_settings(checkpoint.generation_config, checkpoint.config);
     out.tokenizer = find_tokenizer(folder_or_file, tokenizer, needs);
     out.model = models::load(checkpoint);
     if (device != cpu) nn::move_to(*out.model, device);
+    if (!adapter.empty()) models::apply_adapters(*out.model, adapter);
     return out;
 }
 

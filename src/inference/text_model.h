@@ -27,10 +27,11 @@ struct TextModel {
 
 enum class NeedsTokenizer { no, yes };
 
+// A folder of adapters opens its base and applies them; so does `adapter`, where one is named.
 // `tokenizer` names a file or folder; empty: where one is needed, it is looked for in the model's folder or file, and
 // beside the file.
 TextModel open_text_model(const std::filesystem::path& folder_or_file, const std::filesystem::path& tokenizer,
-                          Device device, NeedsTokenizer needs);
+                          Device device, NeedsTokenizer needs, const std::filesystem::path& adapter = {});
 
 // One input. Ids are taken as they are; text goes through the tokenizer.
 struct Prompt {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "models/stored_module.h"
 #include "ops/concat.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
@@ -245,6 +246,19 @@ std::string canonical_name(const WeightTable& table, const std::string& name) {
     for (const auto& [other, ours] : table.aliases)
         if (const auto at = canonical.find(other); at != std::string::npos) canonical.replace(at, other.size(), ours);
     return canonical;
+}
+
+std::optional<StoredModule> stored_module(const WeightTable& table, const std::string& ours) {
+    for (const WeightName& rule : table.names)
+        if (const std::optional<Match> found = match(rule.ours, ours))
+            return StoredModule{substituted(rule.theirs, found->numbers) + found->rest, rule.surgery};
+    return std::nullopt;
+}
+
+std::string running_name(const WeightTable& table, const std::string& name) {
+    for (const auto& [other, ours] : table.aliases)
+        if (other.starts_with("model.") && name.starts_with(ours)) return other + name.substr(ours.size());
+    return name;
 }
 
 void load_weights(nn::Module& module, const WeightTable& table, const formats::TensorMap& tensors,

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/binary.h"
+#include "ops/cast.h"
 #include "ops/matmul.h"
 #include "ops/random.h"
 #include "tensor/tape.h"
@@ -13,7 +14,7 @@ Lora::Lora(const Linear& base, const LoraSettings& settings, RandomKey key) {
     const std::int64_t in = base.in_width(), out = base.out_width(), rank = settings.rank;
     check(rank >= 1 && rank <= std::min(in, out), "lora: rank ", rank, " does not fit a weight of shape ",
           base.weight.shape());
-    const DType dtype = is_float(base.weight.dtype()) ? base.weight.dtype() : DType::F32;
+    const DType dtype = base.weight.dtype() == DType::F64 ? DType::F64 : DType::F32;
     const double bound = 1 / std::sqrt(static_cast<double>(in));  // as nn.Linear starts
     down = ops::uniform({rank, in}, -bound, bound, key, dtype).to(base.weight.device());
     up = Tensor::zeros({out, rank}, dtype, base.weight.device());
@@ -23,7 +24,9 @@ Lora::Lora(const Linear& base, const LoraSettings& settings, RandomKey key) {
 }
 
 Tensor Lora::forward(const Tensor& x) const {
-    return ops::scale(ops::linear(ops::linear(x, down, {}), up, {}), factor);
+    const Tensor input = x.dtype() == down.dtype() ? x : ops::cast(x, down.dtype());
+    const Tensor change = ops::scale(ops::linear(ops::linear(input, down, {}), up, {}), factor);
+    return x.dtype() == change.dtype() ? change : ops::cast(change, x.dtype());
 }
 
 Tensor Lora::weight_change() const {
@@ -45,13 +48,20 @@ bool is_target(const std::string& name, const std::vector<std::string>& targets)
     return false;
 }
 
+// The sum in the adapter's dtype, rounded once to the weight's.
+Tensor changed(const Tensor& weight, const Tensor& change, double sign) {
+    const NoGrad no_grad;
+    const Tensor sum = ops::add(weight.detach().to(change.dtype()), sign == 1 ? change : ops::scale(change, sign));
+    return is_float(weight.dtype()) ? sum.to(weight.dtype()) : sum;
+}
+
+}  // namespace
+
 void for_each_linear(Module& module, const std::function<void(const std::string&, Linear&)>& action) {
     module.visit(Visitor({}, [&](const std::string& name, Module& child) {
         if (auto* linear = dynamic_cast<Linear*>(&child)) action(name, *linear);
     }));
 }
-
-}  // namespace
 
 std::vector<std::string> attach_lora(Module& module, const std::vector<std::string>& targets,
                                      const LoraSettings& settings) {
@@ -69,15 +79,11 @@ std::vector<std::string> attach_lora(Module& module, const std::vector<std::stri
 }
 
 void add_adapter_to_weight(Linear& linear) {
-    if (!linear.adapter) return;
-    const NoGrad no_grad;
-    linear.weight = ops::add(linear.weight.detach(), linear.adapter->weight_change());
+    if (linear.adapter) linear.weight = changed(linear.weight, linear.adapter->weight_change(), 1);
 }
 
 void subtract_adapter_from_weight(Linear& linear) {
-    if (!linear.adapter) return;
-    const NoGrad no_grad;
-    linear.weight = ops::sub(linear.weight.detach(), linear.adapter->weight_change());
+    if (linear.adapter) linear.weight = changed(linear.weight, linear.adapter->weight_change(), -1);
 }
 
 void merge_lora(Module& module) {

@@ -18,11 +18,13 @@ struct LoraSettings {
 class Lora : public LinearAdapter {
    public:
     Lora(const Linear& base, const LoraSettings& settings, RandomKey key);
+    Lora(Tensor down, Tensor up, double factor) : down(std::move(down)), up(std::move(up)), factor(factor) {}
 
     Tensor forward(const Tensor& x) const override;
     Tensor weight_change() const override;
     void visit(const Visitor& visitor) override;
 
+    // In f32, or f64 where the weight is, whatever the weight's dtype.
     Tensor down;  // A (rank, in)
     Tensor up;    // B (out, rank)
     double factor;
@@ -33,7 +35,9 @@ class Lora : public LinearAdapter {
 // layers.
 std::vector<std::string> attach_lora(Module& module, const std::vector<std::string>& targets,
                                      const LoraSettings& settings);
-// Adds every adapter's change to its weight and removes the adapter.
+// Every linear layer of a module with its name.
+void for_each_linear(Module& module, const std::function<void(const std::string& name, Linear& linear)>& action);
+// Adds every adapter's change to its weight and removes the adapter. A quantised weight becomes f32.
 void merge_lora(Module& module);
 
 // The same for one layer, adapter kept: merge, and take the change out again.

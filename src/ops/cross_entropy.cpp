@@ -6,6 +6,7 @@
 #include "kernels/cross_entropy.h"
 #include "kernels/gemm.h"
 #include "ops/binary.h"
+#include "ops/cast.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
 
@@ -128,6 +129,11 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
                             const LinearCrossEntropyOptions& options) {
     check(weight.rank() == 2 && x.rank() >= 1 && x.size(-1) == weight.size(1) && weight.size(0) > 0,
           "linear_cross_entropy: x of ", x.shape(), " does not fit a weight of ", weight.shape());
+    const bool is_narrow = weight.dtype() == DType::BF16 || weight.dtype() == DType::F16;
+    if (x.dtype() == DType::F32 && (is_narrow || is_quantised(weight.dtype()))) {
+        const Tensor wide = is_narrow ? cast(weight, x.dtype()) : weight.detach().to(x.dtype());
+        return linear_cross_entropy(x, wide, targets, options);
+    }
     check(is_float(x.dtype()) && x.dtype() == weight.dtype(), "linear_cross_entropy: needs one float dtype, not ",
           x.dtype(), " and ", weight.dtype());
     check(x.device() == weight.device(), "linear_cross_entropy: devices ", x.device(), " and ", weight.device(),

@@ -13,6 +13,7 @@ Metrics::Metrics(const std::filesystem::path& file, std::int64_t first_step) : f
     std::string kept;
     std::ifstream earlier(file);
     for (std::string line; first_step > 0 && std::getline(earlier, line);) {
+        if (earlier.eof()) break;  // a line without its end: the run was killed while it wrote
         const formats::Config entry(Json::parse(line, file.string()), file.string());
         const std::int64_t step = entry.integer("step");
         if (step > first_step) continue;

@@ -1,5 +1,7 @@
 #include "training/recipe.h"
 
+#include <sstream>
+
 #include "core/error.h"
 
 namespace tessera::training {
@@ -53,6 +55,20 @@ Schedule read_schedule(const Config& resolved, std::int64_t steps) {
             .floor_fraction = from_zero(section, "floor", 1.0000001)};
 }
 
+// Targets may stand in one text, as "q_proj,v_proj".
+std::optional<models::AdapterSettings> read_lora(const Config& lora) {
+    models::AdapterSettings settings{.rank = lora.integer("rank"), .alpha = lora.number("alpha"), .targets = {}};
+    if (settings.rank == 0) return std::nullopt;
+    if (settings.alpha == 0) settings.alpha = 2 * static_cast<double>(settings.rank);
+    for (const std::string& text : lora.texts("targets")) {
+        std::istringstream words(text);
+        for (std::string word; std::getline(words, word, ',');)
+            if (!word.empty()) settings.targets.push_back(word);
+    }
+    if (settings.targets.empty()) lora.reject("targets", "expected names of layers, found none");
+    return settings;
+}
+
 }  // namespace
 
 Recipe read_recipe(const Config& resolved) {
@@ -76,6 +92,7 @@ Recipe read_recipe(const Config& resolved) {
     recipe.z_loss = from_zero(resolved, "z_loss", unbounded);
     recipe.ema = from_zero(resolved, "ema", 1);
     recipe.spike = from_zero(resolved, "spike", unbounded);
+    recipe.lora = read_lora(resolved.section("lora"));
     recipe.freeze = resolved.texts("freeze");
     for (const auto& [name, factor] : resolved.section("rates").json().members())
         recipe.rates.emplace_back(name, factor.as_number());

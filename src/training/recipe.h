@@ -1,6 +1,7 @@
 // A training recipe: one JSON object that names everything a run depends on. The same recipe gives the same losses.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "core/dtype.h"
 #include "core/random.h"
 #include "formats/config.h"
+#include "models/adapters.h"
 #include "training/adafactor.h"
 #include "training/adamw.h"
 #include "training/schedule.h"
@@ -31,6 +33,7 @@ struct Recipe {
     AdafactorOptions adafactor;
     Schedule schedule;
     double clip = 0, label_smoothing = 0, z_loss = 0, ema = 0, spike = 0;
+    std::optional<models::AdapterSettings> lora;
     std::vector<std::string> freeze;
     std::vector<std::pair<std::string, double>> rates;
     DType precision = DType::F32;

@@ -15,26 +15,28 @@
 #include <string>
 #include <vector>
 
-#include "models/model.h"
+#include "training/starting_model.h"
 #include "training/trainer.h"
 
 namespace tessera::training {
 
 class RunFolder {
    public:
-    // Makes the folder, and throws where it cannot be written or the disk has less room than `bytes_needed`.
-    RunFolder(std::filesystem::path path, std::int64_t bytes_needed);
+    // Makes the folder, clears what a run that was killed left half-written, and throws where it cannot be written.
+    explicit RunFolder(std::filesystem::path path);
+    // Throws where the disk has less room.
+    void check_room(std::int64_t bytes_needed) const;
 
     const std::filesystem::path& path() const { return path_; }
     std::filesystem::path cache() const { return path_ / "cache"; }
     std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
 
-    // `companions`: files that go beside the weights, such as the tokenizer's.
-    void save_checkpoint(models::Model& model, const Trainer& trainer, double validation_loss,
-                         const std::vector<std::filesystem::path>& companions) const;
+    void save_checkpoint(const StartingModel& model, const Trainer& trainer, double validation_loss) const;
     // Leaves the newest `keep` checkpoints and the one with the least validation loss.
     void prune(std::int64_t keep) const;
     std::optional<std::filesystem::path> newest_checkpoint() const;
+    void remove_checkpoints() const;
+    bool has_result() const;  // a finished run's model or adapters
 
    private:
     struct Saved {

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/error.h"
-#include "models/catalog.h"
 #include "training/loss_plot.h"
 #include "training/metrics.h"
 #include "training/run_folder.h"
@@ -23,21 +22,21 @@ constexpr auto plot_interval = std::chrono::seconds(10);
 class Session {
    public:
     Session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events)
-        : recipe_(recipe), events_(events), options_(options), folder_(options.folder, room_needed(recipe)) {}
+        : recipe_(recipe), events_(events), options_(options), folder_(options.folder) {}
 
     SessionResult run() {
-        const std::optional<fs::path> earlier = options_.resume ? folder_.newest_checkpoint() : std::nullopt;
-        start_ = starting_model(recipe_, earlier, folder_.cache());
-        if (options_.device != cpu) nn::move_to(*start_.model, options_.device);
+        const std::optional<fs::path> earlier = checkpoint_to_resume();
+        start_ = starting_model(recipe_, earlier, options_.device, folder_.cache());
+        folder_.check_room(room_needed());
         recipe_.resolved.json().write(folder_.path() / "recipe.json");
-        const std::unique_ptr<Objective> objective = make_objective(inputs(recipe_.train_data));
-        name_classes(objective->classes());
+        objective_ = make_objective(inputs(recipe_.train_data));
+        name_classes(objective_->classes());
         if (!recipe_.validation_data.empty()) validation_ = make_objective(inputs(recipe_.validation_data));
-        trainer_ = std::make_unique<Trainer>(*start_.model, *objective, recipe_, options_.device);
+        trainer_ = std::make_unique<Trainer>(*start_.model, *objective_, recipe_, options_.device);
         if (earlier) restore_state(*trainer_, *earlier);
         metrics_ = std::make_unique<Metrics>(folder_.metrics(), trainer_->steps());
         if (events_.on_start) events_.on_start(*start_.model, *trainer_);
-        while (!trainer_->finished()) one_step(*objective);
+        while (!trainer_->finished()) one_step();
         if (recipe_.steps % std::max<std::int64_t>(1, recipe_.evaluate_every) != 0 || recipe_.evaluate_every == 0)
             evaluate();
         finish();
@@ -45,9 +44,19 @@ class Session {
     }
 
    private:
-    // Two checkpoints more than are kept: one being written, and the result. Weights, and three times that for AdamW.
-    static std::int64_t room_needed(const Recipe& recipe) {
-        return checkpoint_bytes(recipe) * (recipe.save_every > 0 ? recipe.save_keep + 2 : 2);
+    // Two checkpoints more than are kept: one being written, and the result.
+    std::int64_t room_needed() const {
+        return checkpoint_bytes(recipe_, start_) * (recipe_.save_every > 0 ? recipe_.save_keep + 2 : 1);
+    }
+
+    std::optional<fs::path> checkpoint_to_resume() const {
+        if (options_.overwrite) folder_.remove_checkpoints();
+        const std::optional<fs::path> newest = folder_.newest_checkpoint();
+        check(options_.resume || !newest, folder_.path().string(),
+              ": holds an earlier run's checkpoints; --resume goes on from them, --overwrite removes them");
+        check(!options_.resume || newest || !folder_.has_result(), folder_.path().string(),
+              ": holds a finished run without checkpoints (save.every was 0): there is nothing to go on from");
+        return newest;
     }
 
     ObjectiveInputs inputs(const std::vector<std::string>& data) const {
@@ -73,15 +82,15 @@ class Session {
 
     bool is_due(std::int64_t every) const { return every > 0 && trainer_->steps() % every == 0; }
 
-    void one_step(const Objective& objective) {
+    void one_step() {
         const StepReport report = trainer_->step();
         metrics_->add(report, static_cast<double>(report.units) / report.seconds);
-        if (events_.on_step) events_.on_step(report, objective.unit());
+        if (events_.on_step) events_.on_step(report, objective_->unit());
         if (is_due(recipe_.evaluate_every)) evaluate();
         if (is_due(recipe_.sample_every) && events_.on_sample && start_.tokenizer)
             events_.on_sample(*start_.model, *start_.tokenizer, trainer_->steps());
-        if (is_due(recipe_.save_every)) {
-            folder_.save_checkpoint(*start_.model, *trainer_, validation_loss_, start_.companions);
+        if (is_due(recipe_.save_every) || (recipe_.save_every > 0 && trainer_->finished())) {
+            folder_.save_checkpoint(start_, *trainer_, validation_loss_);
             folder_.prune(recipe_.save_keep);
         }
         if (Clock::now() - plotted_ > plot_interval) plot();
@@ -101,15 +110,11 @@ class Session {
 
     void finish() {
         plot();
-        const auto save = [&] { models::save(*start_.model, folder_.path()); };
+        const auto save = [&] { start_.save(folder_.path()); };
         if (trainer_->keeps_average())
             trainer_->with_average(save);
         else
             save();
-        for (const fs::path& file : start_.companions)
-            if (!fs::exists(folder_.path() / file.filename()) ||
-                !fs::equivalent(file, folder_.path() / file.filename()))
-                fs::copy_file(file, folder_.path() / file.filename(), fs::copy_options::overwrite_existing);
     }
 
     const Recipe& recipe_;
@@ -117,7 +122,7 @@ class Session {
     SessionOptions options_;
     RunFolder folder_;
     StartingModel start_;
-    std::unique_ptr<Objective> validation_;
+    std::unique_ptr<Objective> objective_, validation_;  // outlive the trainer, which makes batches ahead
     std::unique_ptr<Trainer> trainer_;
     std::unique_ptr<Metrics> metrics_;
     double validation_loss_ = nothing;

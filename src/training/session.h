@@ -22,7 +22,8 @@ struct SessionEvents {
 
 struct SessionOptions {
     std::filesystem::path folder;
-    bool resume = false;  // from the newest checkpoint, where there is one
+    bool resume = false;     // from the newest checkpoint, where there is one
+    bool overwrite = false;  // an earlier run's checkpoints go; otherwise they are refused
     Device device = cpu;
 };
 

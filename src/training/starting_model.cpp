@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "models/catalog.h"
+#include "models/dtype_names.h"
 #include "training/made_tokenizer.h"
 
 namespace tessera::training {
@@ -35,6 +36,8 @@ std::vector<fs::path> companions_in(const fs::path& folder) {
         if (fs::exists(folder / name)) files.push_back(folder / name);
     return files;
 }
+
+constexpr std::uint64_t lora_use = 4;  // of the recipe's seed
 
 bool has_weights(const fs::path& path) {
     if (!fs::is_directory(path)) return path.extension() == ".gguf" || path.extension() == ".bin";
@@ -101,6 +104,41 @@ void take_weights(models::Model& model, const Recipe& recipe) {
     check(taken > 0, path, ": no parameter has the name and the shape of one of the model's");
 }
 
+// Quantised weights stay what they are where only adapters learn.
+void convert(models::Model& model, const Recipe& recipe) {
+    bool quantised = false;
+    for (const auto& [name, tensor] : nn::parameters(model)) {
+        const bool stays = recipe.lora && is_quantised(tensor->dtype());
+        quantised = quantised || stays;
+        if (!stays) *tensor = tensor->detach().to(recipe.precision);
+    }
+    if (quantised && recipe.precision != DType::F32)
+        recipe.resolved.reject("precision", "a quantised model computes in f32");
+    if (model.config.has("dtype") || model.config.has("torch_dtype"))
+        model.config = models::with_dtype(model.config, recipe.precision);
+}
+
+std::shared_ptr<const tokenizers::Tokenizer> tokenizer_of(const Recipe& recipe, const fs::path& tokens) {
+    if (!recipe.tokenizer.empty() || !companions_in(tokens).empty()) return tokenizers::open_tokenizer(tokens);
+    const Json& model = *recipe.resolved.json().find("model");
+    const bool has_own = model.is_string() && fs::path(model.as_string()).extension() == ".gguf";
+    return has_own ? tokenizers::open_tokenizer(model.as_string()) : nullptr;
+}
+
+std::unique_ptr<models::Model> load_model(const Recipe& recipe, const fs::path& path) {
+    if (models::is_adapter_folder(path))
+        recipe.resolved.reject("model", text_of(path.string(), " holds adapters; `tessera merge` makes a model of it"));
+    return models::load(path);
+}
+
+void copy_files(const std::vector<fs::path>& files, const fs::path& folder) {
+    for (const fs::path& file : files) {
+        const fs::path copy = folder / file.filename();
+        std::error_code error;
+        if (!fs::equivalent(file, copy, error)) fs::copy_file(file, copy, fs::copy_options::overwrite_existing);
+    }
+}
+
 }  // namespace
 
 fs::path model_folder(const Recipe& recipe) {
@@ -110,34 +148,56 @@ fs::path model_folder(const Recipe& recipe) {
     return fs::is_directory(path) ? path : path.parent_path();
 }
 
-StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>& earlier, const fs::path& workshop) {
-    StartingModel start;
+StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>& earlier, Device device,
+                             const fs::path& workshop) {
+    StartingModel start{.lora = recipe.lora};
     const fs::path home = model_folder(recipe);
     const fs::path tokens = recipe.tokenizer.empty() ? home
                             : is_made(recipe)        ? made_tokenizer(recipe, workshop, earlier.has_value())
                                                      : fs::path(recipe.tokenizer);
-    if (!recipe.tokenizer.empty() || !companions_in(home).empty()) start.tokenizer = tokenizers::open_tokenizer(tokens);
+    start.tokenizer = tokenizer_of(recipe, tokens);
     if (fs::is_directory(tokens))
         start.companions = companions_in(tokens);
     else if (start.tokenizer)
         start.companions = {tokens};
-    if (earlier)
-        start.model = models::load(*earlier);
+    if (recipe.lora && !starts_from_weights(recipe))
+        recipe.resolved.reject("lora.rank", "adapters need a model that has learned: name a checkpoint");
+    if (earlier && !recipe.lora)
+        start.model = load_model(recipe, *earlier);
     else if (starts_from_weights(recipe))
-        start.model = models::load(recipe.resolved.text("model"));
+        start.model = load_model(recipe, recipe.resolved.text("model"));
     else
         start.model =
             models::initialised(with_vocabulary(config_of(recipe), start.tokenizer.get()), recipe.seed, DType::F32);
     if (!earlier && !recipe.resolved.text("weights").empty()) take_weights(*start.model, recipe);
-    nn::convert_to(*start.model, recipe.precision);
+    convert(*start.model, recipe);
+    if (device != cpu) nn::move_to(*start.model, device);
+    if (!recipe.lora) return start;
+    start.base = fs::absolute(recipe.resolved.text("model")).lexically_normal().string();
+    if (earlier)
+        models::apply_adapters(*start.model, *earlier);
+    else
+        models::attach_adapters(*start.model, *recipe.lora, recipe.key(lora_use));
     return start;
 }
 
-std::int64_t checkpoint_bytes(const Recipe& recipe) {
-    const Config config = config_of(recipe);
-    if (!config.has("vocab_size") && !config.has("text_config")) return 0;  // known once the tokenizer is
-    const std::int64_t state = recipe.optimizer == OptimizerKind::adamw ? 8 : 4;
-    return nn::parameter_count(*models::build(config)) * (4 + state);
+void StartingModel::save(const fs::path& folder) const {
+    if (lora)
+        models::save_adapters(*model, *lora, base, folder);
+    else
+        models::save(*model, folder);
+    copy_files(companions, folder);
+}
+
+void copy_companions(const fs::path& from, const fs::path& to) { copy_files(companions_in(from), to); }
+
+std::int64_t checkpoint_bytes(const Recipe& recipe, const StartingModel& start) {
+    std::int64_t elements = 0;
+    for (const auto& [name, tensor] : nn::parameters(*start.model))
+        if (!recipe.lora || name.find(".lora_") != name.npos) elements += tensor->elements();
+    const std::int64_t moments = recipe.optimizer == OptimizerKind::adamw ? 8 : 4;
+    const std::int64_t master = recipe.precision == DType::F32 ? 0 : 4;
+    return elements * (bytes_of(recipe.precision, 1) + moments + master);
 }
 
 }  // namespace tessera::training

@@ -16,17 +16,24 @@ struct StartingModel {
     std::unique_ptr<models::Model> model = {};
     std::shared_ptr<const tokenizers::Tokenizer> tokenizer = {};  // null where there is none
     std::vector<std::filesystem::path> companions = {};           // of the tokenizer and the processor
+    std::optional<models::AdapterSettings> lora = {};             // where only adapters learn
+    std::string base = {};                                        // what the adapters stand beside
+
+    // The weights, or the adapters alone, and the companions.
+    void save(const std::filesystem::path& folder) const;
 };
 
 // `earlier`: a checkpoint of this run to go on from. `workshop`: where a tokenizer is made, if the recipe asks for one
 // of characters or bytes; a resumed run takes the one that is there.
 StartingModel starting_model(const Recipe& recipe, const std::optional<std::filesystem::path>& earlier,
-                             const std::filesystem::path& workshop = {});
+                             Device device = cpu, const std::filesystem::path& workshop = {});
 
 // The folder of the recipe's model; empty where it is a preset or the config itself.
 std::filesystem::path model_folder(const Recipe& recipe);
+// Copies the tokenizer's and the processor's files of a folder, where it has any.
+void copy_companions(const std::filesystem::path& from, const std::filesystem::path& to);
 
 // About how large a checkpoint with the optimizer's state is.
-std::int64_t checkpoint_bytes(const Recipe& recipe);
+std::int64_t checkpoint_bytes(const Recipe& recipe, const StartingModel& start);
 
 }  // namespace tessera::training

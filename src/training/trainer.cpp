@@ -1,5 +1,6 @@
 #include "training/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -22,7 +23,10 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 nn::Module& learning(models::Model& model) {
-    nn::set_requires_grad(model, true);
+    if (models::has_adapters(model))
+        models::let_adapters_learn(model);
+    else
+        nn::set_requires_grad(model, true);
     return model;
 }
 
@@ -53,26 +57,38 @@ TrainingBatch Trainer::next_batch(std::int64_t number) {
     return batch;
 }
 
+nn::Context Trainer::context_for(const TrainingBatch& batch, std::int64_t number) const {
+    nn::Context context = batch.context;
+    context.training = true;
+    context.recompute = recipe_.recompute;
+    context.label_smoothing = recipe_.label_smoothing;
+    context.z_loss = recipe_.z_loss;
+    context.key = recipe_.key(Use::dropout).child(static_cast<std::uint64_t>(number));
+    return context;
+}
+
 StepReport Trainer::step() {
     const auto start = std::chrono::steady_clock::now();
     StepReport report{.step = step_ + 1, .learning_rate = learning_rate(recipe_.schedule, step_)};
     groups_.zero_gradients();
+    const std::int64_t first = step_ * recipe_.accumulate;
+    std::vector<TrainingBatch> batches;
     std::string origin;
+    std::int64_t targets = 0;
     for (std::int64_t part = 0; part < recipe_.accumulate; ++part) {
-        const std::int64_t number = step_ * recipe_.accumulate + part;
-        const TrainingBatch batch = to_device(next_batch(number), device_);
-        nn::Context context = batch.context;
-        context.training = true;
-        context.recompute = recipe_.recompute;
-        context.label_smoothing = recipe_.label_smoothing;
-        context.z_loss = recipe_.z_loss;
-        context.key = recipe_.key(Use::dropout).child(static_cast<std::uint64_t>(number));
-        const Tensor loss = objective_.loss(model_, batch, context);
-        report.loss += loss.item() / static_cast<double>(recipe_.accumulate);
-        origin += (origin.empty() ? "" : "; ") + batch.origin;
-        const double share = 1 / static_cast<double>(recipe_.accumulate);
+        batches.push_back(next_batch(first + part));
+        targets += targets_of(batches.back());
+        report.units += batches.back().units;
+        origin += (origin.empty() ? "" : "; ") + batches.back().origin;
+    }
+    // Each batch counts by its targets, so that several are as good as one large one.
+    for (std::int64_t part = 0; part < recipe_.accumulate; ++part) {
+        const auto counted = static_cast<double>(targets_of(batches[static_cast<std::size_t>(part)]));
+        const TrainingBatch batch = to_device(std::move(batches[static_cast<std::size_t>(part)]), device_);
+        const Tensor loss = objective_.loss(model_, batch, context_for(batch, first + part));
+        const double share = recipe_.accumulate == 1 ? 1 : counted / static_cast<double>(targets);
+        report.loss += loss.item() * share;
         backward(share == 1 ? loss : ops::mul(loss, Tensor::scalar(share, loss.dtype(), loss.device())));
-        report.units += batch.units;
     }
     check_loss(report.loss, origin);
     report.gradient_norm = groups_.clip_gradients(recipe_.clip);
@@ -95,22 +111,36 @@ void Trainer::check_loss(double loss, const std::string& origin) const {
 }
 
 double Trainer::evaluate(const Objective& validation) const {
+    return training::evaluate(model_, validation, recipe_, device_, recipe_.evaluate_batches).loss;
+}
+
+std::int64_t targets_of(const TrainingBatch& batch) {
+    if (!batch.inputs.labels.defined()) return batch.units;
+    const std::vector<std::int64_t> labels = batch.inputs.labels.to_vector<std::int64_t>();
+    return std::count_if(labels.begin(), labels.end(), [](std::int64_t label) { return label != -100; });
+}
+
+Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe, Device device,
+                    std::int64_t most_batches) {
     const NoGrad no_grad;
-    double total = 0;
-    std::int64_t units = 0;
-    const std::int64_t batches =
-        std::min(recipe_.evaluate_batches, (validation.examples() + recipe_.batch - 1) / recipe_.batch);
+    Evaluation result;
+    const std::int64_t all = objective.examples();
+    const std::int64_t batches = std::min(most_batches, (all + recipe.batch - 1) / recipe.batch);
     for (std::int64_t number = 0; number < batches; ++number) {
         std::vector<std::int64_t> examples;
-        for (std::int64_t i = number * recipe_.batch; i < std::min((number + 1) * recipe_.batch, validation.examples());
-             ++i)
+        for (std::int64_t i = number * recipe.batch; i < std::min((number + 1) * recipe.batch, all); ++i)
             examples.push_back(i);
-        const TrainingBatch batch = to_device(
-            validation.batch(examples, recipe_.key(Use::noise).child(static_cast<std::uint64_t>(number))), device_);
-        total += validation.loss(model_, batch, batch.context).item() * static_cast<double>(batch.units);
-        units += batch.units;
+        TrainingBatch batch =
+            objective.batch(examples, recipe.key(Use::noise).child(static_cast<std::uint64_t>(number)));
+        const std::int64_t targets = targets_of(batch);
+        if (targets == 0) continue;
+        batch = to_device(std::move(batch), device);
+        result.loss += objective.loss(model, batch, batch.context).item() * static_cast<double>(targets);
+        result.targets += targets;
     }
-    return total / static_cast<double>(units);
+    check(result.targets > 0, recipe.resolved.source(), ": the data holds nothing to foretell");
+    result.loss /= static_cast<double>(result.targets);
+    return result;
 }
 
 void Trainer::visit_state(const Optimizer::StateVisitor& visit) const {

@@ -28,7 +28,7 @@ class Trainer {
     std::int64_t steps() const { return step_; }
     bool finished() const { return step_ >= recipe_.steps; }
 
-    // The mean loss over the first batches of another set, weighted by their units.
+    // The mean loss over the first batches of another set.
     double evaluate(const Objective& validation) const;
 
     // What a checkpoint must hold beside the weights. Copying into the tensors restores the optimizer; restore_step the
@@ -46,6 +46,7 @@ class Trainer {
    private:
     TrainingBatch make_batch(std::int64_t number) const;
     TrainingBatch next_batch(std::int64_t number);
+    nn::Context context_for(const TrainingBatch& batch, std::int64_t number) const;
     void check_loss(double loss, const std::string& origin) const;
     void update_average() const;
 
@@ -60,6 +61,17 @@ class Trainer {
     std::int64_t step_ = 0;
     double smoothed_loss_ = 0;
 };
+
+// How many labels the loss of a batch is the mean of; its units where it has no labels.
+std::int64_t targets_of(const TrainingBatch& batch);
+
+struct Evaluation {
+    double loss = 0;           // the mean over all targets
+    std::int64_t targets = 0;  // over how many
+};
+// Over the first batches of a set, in the data's order.
+Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe, Device device,
+                    std::int64_t most_batches);
 
 // All tensors of a batch on a device.
 TrainingBatch to_device(TrainingBatch batch, Device device);

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <thread>
 
 #include "core/error.h"
 #include "support/temporary_folder.h"
@@ -43,6 +45,19 @@ Answer run_program(const std::vector<std::string>& arguments, const std::string&
     int status = 0;
     EXPECT_EQ(waitpid(child, &status, 0), child);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder.read("out"), folder.read("err")};
+}
+
+bool run_and_kill(const std::vector<std::string>& arguments, std::chrono::milliseconds after) {
+    const TemporaryFolder folder;
+    const std::string in = folder.write("in", ""), out = folder / "out", err = folder / "err";
+    const pid_t child = fork();
+    if (child == 0) become(arguments, in, out, err);
+    std::this_thread::sleep_for(after);
+    kill(child, SIGKILL);
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0) << folder.read("err");
+    return WIFSIGNALED(status);
 }
 
 void expect_refusal(int status, const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {

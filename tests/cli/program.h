@@ -1,6 +1,7 @@
 // Runs the built program as a person would, and keeps what it says.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ struct Answer {
 
 // `input` is what stands on its standard input.
 Answer run_program(const std::vector<std::string>& arguments, const std::string& input = "");
+// Starts it and kills it without warning after that long. False where it had ended before.
+bool run_and_kill(const std::vector<std::string>& arguments, std::chrono::milliseconds after);
 
 // Runs it and expects this status, and one line on standard error that begins with "tessera" and holds every part.
 void expect_refusal(int status, const std::vector<std::string>& arguments, const std::vector<std::string>& parts);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ops/binary.h"
 #include "ops/cast.h"
 #include "ops/concat.h"
 #include "ops/matmul.h"
@@ -39,7 +40,8 @@ Tensor LatentAttention::queries(const Tensor& x, const Tensor& positions) const 
 // In the queries' dtype: a checkpoint's weights may be narrower, or quantised.
 Tensor LatentAttention::head_weights(DType dtype) const {
     const Tensor& stored = latent_up.weight;
-    const Tensor weights = is_quantised(stored.dtype()) ? stored.to(dtype) : ops::cast(stored, dtype);
+    Tensor weights = is_quantised(stored.dtype()) ? stored.to(dtype) : ops::cast(stored, dtype);
+    if (latent_up.adapter) weights = ops::add(weights, latent_up.adapter->weight_change().to(dtype));
     return ops::reshape(weights, {settings_.heads, settings_.content_width + settings_.value_width, settings_.latent});
 }
 

@@ -21,8 +21,8 @@ class Causal final : public Objective {
             ids.insert(ids.end(), window.ids.begin(), window.ids.end());
             for (std::int64_t i = 0; i < length; ++i) {
                 const std::int64_t start = window.document_starts[static_cast<std::size_t>(i)];
-                // The first token of a document is not foretold by the document before it.
-                labels.push_back(i > 0 && start == i ? -100 : window.ids[static_cast<std::size_t>(i)]);
+                // Nothing foretells a window's first token, and no document the next one's.
+                labels.push_back(start == i ? -100 : window.ids[static_cast<std::size_t>(i)]);
                 starts.push_back(start);
                 positions.push_back(i - start);
                 packed = packed || start > 0;

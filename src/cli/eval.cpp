@@ -1,0 +1,111 @@
+// tessera eval: a model's loss on data, as the trainer takes it.
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "data/documents.h"
+#include "models/adapters.h"
+#include "training/recipe_keys.h"
+#include "training/session.h"
+#include "training/starting_model.h"
+#include "training/token_corpus.h"
+
+namespace tessera::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+
+// Tokens of the data for each byte of its texts.
+double tokens_per_byte(const training::ObjectiveInputs& inputs) {
+    const formats::Config settings = inputs.recipe.resolved.section("data");
+    std::int64_t bytes = 0;
+    data::for_each_document(data::text_files(inputs.data),
+                            {.field = settings.text("field"), .separator = settings.text("separator")},
+                            [&](std::string_view text) { bytes += static_cast<std::int64_t>(text.size()); });
+    return static_cast<double>(training::tokenised(inputs).tokens().size()) / static_cast<double>(bytes);
+}
+
+// A folder for tokens, gone when the command ends.
+class Scratch {
+   public:
+    Scratch() {
+        std::string pattern = (fs::temp_directory_path() / "tessera_eval_XXXXXX").string();
+        check(mkdtemp(pattern.data()) != nullptr, pattern, ": cannot be made");
+        path = pattern;
+    }
+    ~Scratch() {
+        std::error_code ignored;
+        fs::remove_all(path, ignored);
+    }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    fs::path path;
+};
+
+training::Recipe recipe_of(const std::string& model, const std::vector<std::string>& arguments) {
+    Json data = Json::array();
+    std::vector<std::string> overrides;
+    for (const std::string& argument : arguments)
+        if (argument.find('=') == argument.npos || fs::exists(argument))
+            data.push_back(argument);
+        else
+            overrides.push_back(argument);
+    check(!data.items().empty(), "eval: DATA is missing: files or folders");
+    Json recipe = Json::object();
+    recipe.set("model", model).set("data", Json::object().set("train", std::move(data)));
+    return training::read_recipe(training::resolve_recipe(std::move(recipe), overrides, "eval"));
+}
+
+}  // namespace
+
+int eval_command(const std::vector<std::string>& arguments) {
+    std::string folder, device_name = "cpu";
+    std::vector<std::string> data;
+    std::int64_t batches = 0;
+    bool json = false;
+    Arguments parser("eval",
+                     "A model's loss on data, as training takes it; for texts also perplexity and bits per byte.",
+                     "tessera eval DIR held-out.txt data.length=256");
+    parser.positional("DIR", folder, "a folder of the Hub's layout or of adapters, or a checkpoint file");
+    parser.positionals("DATA", data, "files or folders, and key=value settings (tessera train --keys lists them)");
+    parser.option("--batches", batches, "stop after so many; 0: all of the data");
+    parser.device(device_name);
+    parser.json(json);
+    if (const auto status = parser.parse(arguments)) return *status;
+    check(batches >= 0, "--batches: expected 0 or more, found ", batches);
+    check(fs::exists(folder), folder, ": no such file or folder");
+    const bool is_adapter = models::is_adapter_folder(folder);
+    // Adapters of a file of weights have their tokenizer beside them.
+    if (is_adapter && fs::exists(fs::path(folder) / "tokenizer.json"))
+        data.insert(data.begin(), text_of("tokenizer=", folder));
+    const training::Recipe recipe = recipe_of(is_adapter ? models::base_of_adapters(folder).string() : folder, data);
+    const Device device = device_named(device_name);
+    const training::StartingModel start = training::starting_model(recipe, std::nullopt, device);
+    if (is_adapter) models::apply_adapters(*start.model, folder);
+    const Scratch scratch;
+    training::ObjectiveInputs inputs{
+        .recipe = recipe, .model = *start.model, .tokenizer = start.tokenizer, .data = recipe.train_data};
+    inputs.cache = scratch.path;
+    const std::unique_ptr<training::Objective> objective = training::make_objective(inputs);
+    const training::Evaluation result = training::evaluate(
+        *start.model, *objective, recipe, device, batches > 0 ? batches : std::numeric_limits<std::int64_t>::max());
+    const bool is_text = recipe.objective == "causal";
+    const double bits = is_text ? result.loss / std::log(2.0) * tokens_per_byte(inputs) : 0;
+    if (json) {
+        Json out = Json::object().set("loss", result.loss).set("targets", result.targets);
+        if (is_text) out.set("perplexity", std::exp(result.loss)).set("bits_per_byte", bits);
+        std::printf("%s\n", out.dump().c_str());
+    } else if (is_text) {
+        std::printf("loss %.4f, perplexity %.4f, %.4f bits per byte over %s tokens\n", result.loss,
+                    std::exp(result.loss), bits, with_separators(result.targets).c_str());
+    } else {
+        std::printf("loss %.4f over %s targets\n", result.loss, with_separators(result.targets).c_str());
+    }
+    return 0;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,102 @@
+// tessera finetune: a checkpoint learns from more data, whole or by adapters. A recipe from a few options.
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/training_display.h"
+#include "core/error.h"
+#include "training/recipe_keys.h"
+#include "training/session.h"
+
+namespace tessera::cli {
+namespace {
+
+using formats::Json;
+
+// "r=16,alpha=32,targets=q_proj+v_proj" as recipe keys.
+std::vector<std::string> lora_settings(const std::string& text) {
+    std::vector<std::string> settings;
+    std::istringstream words(text);
+    for (std::string word; std::getline(words, word, ',');) {
+        const std::size_t equals = word.find('=');
+        const std::string name = word.substr(0, equals);
+        check(equals != word.npos && (name == "r" || name == "rank" || name == "alpha" || name == "targets"),
+              "--lora: '", word, "': expected r=N, alpha=X or targets=NAME+NAME");
+        std::string value = word.substr(equals + 1);
+        if (name == "targets") {
+            for (char& c : value)
+                if (c == '+') c = ',';
+            settings.push_back(text_of("lora.targets=", value));
+        } else {
+            settings.push_back(text_of("lora.", name == "r" ? "rank" : name, "=", value));
+        }
+    }
+    return settings;
+}
+
+struct Request {
+    std::string model, lora, folder;
+    std::vector<std::string> data, settings;
+    std::optional<std::int64_t> steps;
+    bool resume = false, overwrite = false, json = false;
+};
+
+// Gentler than training from nothing; adapters bear ten times as much. What the user says comes after.
+training::Recipe recipe_of(const Request& request) {
+    Json data = Json::array();
+    std::vector<std::string> overrides;
+    for (const std::string& argument : request.data)
+        if (argument.find('=') == argument.npos || std::filesystem::exists(argument))
+            data.push_back(argument);
+        else
+            overrides.push_back(argument);
+    check(!data.items().empty(), "finetune: DATA is missing: files or folders to learn from");
+    Json recipe = Json::object();
+    recipe.set("model", request.model)
+        .set("data", Json::object().set("train", std::move(data)))
+        .set("optimizer", Json::object()
+                              .set("learning_rate", request.lora.empty() ? 2e-5 : 2e-4)
+                              .set("weight_decay", request.lora.empty() ? 0.1 : 0.0));
+    std::vector<std::string> all;
+    if (!request.lora.empty()) all = lora_settings(request.lora);
+    if (!request.lora.empty() && request.lora.find("r=") == request.lora.npos &&
+        request.lora.find("rank=") == request.lora.npos)
+        all.push_back("lora.rank=16");
+    if (request.steps) all.push_back(text_of("steps=", *request.steps));
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return training::read_recipe(training::resolve_recipe(std::move(recipe), all, "finetune"));
+}
+
+}  // namespace
+
+int finetune_command(const std::vector<std::string>& arguments) {
+    Request request;
+    Arguments parser("finetune", "Goes on training a checkpoint with data of your own, whole or by LoRA adapters.",
+                     "tessera finetune DIR notes.txt --lora r=16,alpha=32,targets=q_proj+v_proj --steps 200 -o OUT");
+    parser.positional("DIR", request.model, "a folder of the Hub's layout, or a checkpoint file");
+    parser.positionals("DATA", request.data,
+                       "files or folders to learn from, and key=value settings (tessera train --keys lists them)");
+    parser.option("--lora", request.lora, "learn adapters only: r=16,alpha=32,targets=q_proj+v_proj (or all-linear)");
+    parser.option("--steps", request.steps, "how many steps");
+    parser.option("-o,--output", request.folder, "the folder to write");
+    parser.flag("--resume", request.resume, "go on from the newest checkpoint in the folder");
+    parser.flag("--overwrite", request.overwrite, "remove the checkpoints of an earlier run in the folder");
+    parser.json(request.json);
+    if (const auto status = parser.parse(arguments)) return *status;
+    if (request.folder.empty()) {
+        std::fprintf(stderr, "tessera finetune: -o OUT is missing; see tessera finetune --help\n");
+        return 2;
+    }
+    check(std::filesystem::exists(request.model), request.model, ": no such file or folder");
+    const training::Recipe recipe = recipe_of(request);
+    return train_with_display(recipe,
+                              {.folder = request.folder,
+                               .resume = request.resume,
+                               .overwrite = request.overwrite,
+                               .device = device_named(recipe.resolved.text("device"))},
+                              request.json);
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,65 @@
+// tessera merge: LoRA adapters and their base become one plain checkpoint.
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "core/error.h"
+#include "models/adapters.h"
+#include "models/catalog.h"
+#include "models/dtype_names.h"
+#include "training/starting_model.h"
+
+namespace tessera::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The base's own, and f32 where it has quantised weights, which a folder of the Hub's layout cannot hold.
+std::optional<DType> dtype_for(models::Model& model, const std::string& given) {
+    if (!given.empty()) return models::weight_dtype(given, "--dtype");
+    for (const auto& [name, tensor] : nn::parameters(model))
+        if (is_quantised(tensor->dtype())) return DType::F32;
+    return std::nullopt;
+}
+
+}  // namespace
+
+int merge_command(const std::vector<std::string>& arguments) {
+    std::string adapter, base, out, dtype;
+    bool json = false;
+    Arguments parser("merge", "Adds LoRA adapters to the weights of their base: a plain checkpoint.",
+                     "tessera merge runs/my-adapter -o runs/my-model");
+    parser.positional("ADAPTER", adapter, "a folder with adapter_config.json");
+    parser.option("--base", base, "the model the adapters were made for, where it is not at its old place");
+    parser.option("-o,--output", out, "the folder to write");
+    parser.option("--dtype", dtype, "of the weights to write; the base's if not given (f32 for a quantised one)");
+    parser.json(json);
+    if (const auto status = parser.parse(arguments)) return *status;
+    if (out.empty()) {
+        std::fprintf(stderr, "tessera merge: -o OUT is missing; see tessera merge --help\n");
+        return 2;
+    }
+    check(models::is_adapter_folder(adapter), adapter, ": no folder of adapters: it has no adapter_config.json");
+    const fs::path from = base.empty() ? models::base_of_adapters(adapter) : fs::path(base);
+    const formats::Checkpoint checkpoint = models::open(from);
+    const std::unique_ptr<models::Model> model = models::load(checkpoint);
+    formats::WriteOptions options;
+    options.tensors.dtype = dtype_for(*model, dtype);
+    options.generation_config = checkpoint.generation_config.json();
+    if (options.generation_config.members().empty()) options.generation_config = {};
+    if (options.tensors.dtype) model->config = models::with_dtype(model->config, *options.tensors.dtype);
+    models::apply_adapters(*model, adapter);
+    models::merge_adapters(*model);
+    models::save(*model, out, options);
+    training::copy_companions(fs::is_directory(from) ? from : from.parent_path(), out);
+    training::copy_companions(adapter, out);
+    if (json)
+        std::printf("%s\n", formats::Json::object().set("base", from.string()).set("folder", out).dump().c_str());
+    else
+        std::printf("%s: %s with %s; try: tessera generate %s \"…\"\n", out.c_str(), from.c_str(), adapter.c_str(),
+                    out.c_str());
+    return 0;
+}
+
+}  // namespace tessera::cli

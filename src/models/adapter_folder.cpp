@@ -1,0 +1,189 @@
+// Reads and writes PEFT's folder.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "models/adapted_layers.h"
+#include "models/adapters.h"
+#include "models/stored_module.h"
+
+namespace tessera::models {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+
+constexpr const char* config_file = "adapter_config.json";
+constexpr const char* tensor_file = "adapter_model.safetensors";
+constexpr std::string_view prefix = "base_model.model.";
+constexpr std::string_view down_suffix = ".lora_A.weight", up_suffix = ".lora_B.weight";
+
+// The last words of the adapted layers where they mean these layers and no others; otherwise the whole names.
+std::set<std::string> target_modules(const WeightTable& table, const std::map<std::string, AdaptedLayer>& layers) {
+    std::set<std::string> words, names;
+    const auto word_of = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
+    for (const auto& [name, layer] : layers)
+        if (layer.has_adapter()) {
+            words.insert(word_of(name));
+            names.insert(running_name(table, name));
+        }
+    const bool is_exact = std::all_of(layers.begin(), layers.end(), [&](const auto& entry) {
+        return entry.second.has_adapter() || !words.contains(word_of(entry.first));
+    });
+    return is_exact ? words : names;
+}
+
+Json task_of(Model& model) {
+    if (!model.config.has("architectures")) return {};
+    const std::vector<std::string> names = model.config.texts("architectures");
+    const std::string name = names.empty() ? std::string() : names[0];
+    if (name.ends_with("ForSequenceClassification")) return "SEQ_CLS";
+    if (name.ends_with("ForTokenClassification")) return "TOKEN_CLS";
+    if (name.ends_with("ForCausalLM") || name.ends_with("LMHeadModel")) return "CAUSAL_LM";
+    if (!name.ends_with("ForConditionalGeneration") && !name.ends_with("MTModel")) return {};
+    return model.has_encoder() ? "SEQ_2_SEQ_LM" : "CAUSAL_LM";
+}
+
+// Kinds of adapters that compute something else.
+void check_plain(const Config& config) {
+    if (config.text("peft_type") != "LORA")
+        config.reject("peft_type", text_of("expected \"LORA\", found \"", config.text("peft_type"), "\""));
+    for (const char* field : {"use_dora", "lora_bias", "use_qalora"})
+        if (config.has(field) && config.boolean(field)) config.reject(field, "this kind of adapter is not supported");
+    if (config.text("bias", "none") != "none") config.reject("bias", "only \"none\" is supported");
+    for (const char* field : {"modules_to_save", "target_parameters", "trainable_token_indices", "megatron_config"})
+        if (config.has(field) && !(config.json().find(field)->is_array() && config.json().find(field)->items().empty()))
+            config.reject(field, "adapters that hold more than linear layers are not supported");
+    const Json* start = config.json().find("init_lora_weights");
+    if (start && start->is_string() && start->as_string() != "gaussian" && start->as_string() != "orthogonal" &&
+        start->as_string() != "eva")
+        config.reject("init_lora_weights",
+                      text_of("\"", start->as_string(), "\" changes the base too, and is not supported"));
+}
+
+double alpha_of(const Config& config, const std::string& name) {
+    for (const auto& [pattern, alpha] : config.section_or_empty("alpha_pattern").json().members())
+        if (name == pattern || name.ends_with(text_of(".", pattern))) return alpha.as_number();
+    return config.number("lora_alpha");
+}
+
+class Folder {
+   public:
+    Folder(Model& model, const fs::path& folder)
+        : model_(model),
+          source_((folder / tensor_file).string()),
+          config_(Json::read(folder / config_file), (folder / config_file).string()) {
+        check_plain(config_);
+        for (auto& [name, tensor] : formats::read_safetensors(source_).tensors) tensors_.emplace(plain(name), tensor);
+    }
+
+    void apply() {
+        check(!tensors_.empty(), source_, ": holds no adapters");
+        std::map<std::string, AdaptedLayer> layers = adaptable_layers(model_);
+        for (const auto& [name, tensor] : tensors_) {
+            if (name.ends_with(up_suffix)) {
+                check(tensors_.contains(text_of(layer_of(name, up_suffix), down_suffix)), source_, ": ", name,
+                      " has no lora_A beside it");
+                continue;
+            }
+            check(name.ends_with(down_suffix), source_, ": '", name, "' is no part of a linear layer's adapter");
+            const std::string layer = layer_of(name, down_suffix);
+            const auto found = layers.find(layer);
+            check(found != layers.end(), source_, ": the model has no linear layer '", layer, "' that can be adapted");
+            attach(layer, found->second, tensor);
+        }
+    }
+
+   private:
+    // Without the prefix and the adapter's own name, and as the model's table writes it.
+    std::string plain(const std::string& name) const {
+        check(name.starts_with(prefix), source_, ": '", name, "' does not begin with ", prefix);
+        std::string inner = name.substr(prefix.size());
+        for (const char* part : {".lora_A.default.", ".lora_B.default."})
+            if (const auto at = inner.find(part); at != inner.npos) inner.erase(at + 7, 8);
+        return canonical_name(model_.weights, inner);
+    }
+
+    static std::string layer_of(const std::string& name, std::string_view suffix) {
+        return name.substr(0, name.size() - suffix.size());
+    }
+
+    void attach(const std::string& name, const AdaptedLayer& layer, const Tensor& down) const {
+        const auto up = tensors_.find(text_of(name, up_suffix));
+        check(up != tensors_.end(), source_, ": ", name, " has lora_A, but no lora_B");
+        check(down.rank() == 2 && down.size(0) > 0 && down.size(1) == layer.in_width(), source_, ": ", name,
+              ".lora_A has shape ", down.shape(), ", the layer takes ", layer.in_width());
+        check(up->second.shape() == Shape{layer.out_width(), down.size(0)}, source_, ": ", name, ".lora_B has shape ",
+              up->second.shape(), ", expected ", Shape{layer.out_width(), down.size(0)});
+        check(is_float(down.dtype()) && is_float(up->second.dtype()), source_, ": ", name, ": not floats");
+        const auto rank = static_cast<double>(down.size(0));
+        const bool by_root = config_.boolean("use_rslora", false);
+        const double factor = alpha_of(config_, name) / (by_root ? std::sqrt(rank) : rank);
+        const Tensor& weight = layer.parts[0]->weight;
+        const DType dtype = weight.dtype() == DType::F64 ? DType::F64 : DType::F32;
+        const Tensor shared = down.to(dtype).to(weight.device()).clone();
+        const std::vector<Tensor> rows = layer.split(up->second.to(dtype));
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            layer.parts[i]->adapter = std::make_unique<nn::Lora>(shared, rows[i].to(weight.device()).clone(), factor);
+    }
+
+    Model& model_;
+    std::string source_;
+    Config config_;
+    formats::TensorMap tensors_;
+};
+
+}  // namespace
+
+bool is_adapter_folder(const fs::path& path) { return fs::exists(path / config_file); }
+
+void save_adapters(Model& model, const AdapterSettings& settings, const std::string& base, const fs::path& folder) {
+    const std::map<std::string, AdaptedLayer> layers = adaptable_layers(model);
+    formats::NamedTensors tensors;
+    bool transposed = false;
+    for (const auto& [name, layer] : layers) {
+        if (!layer.has_adapter()) continue;
+        std::vector<Tensor> ups;
+        for (const nn::Linear* part : layer.parts)
+            ups.push_back(static_cast<const nn::Lora&>(*part->adapter).up.detach());
+        const std::string full = text_of(prefix, running_name(model.weights, name));
+        tensors.emplace_back(text_of(full, down_suffix),
+                             static_cast<const nn::Lora&>(*layer.parts[0]->adapter).down.detach());
+        tensors.emplace_back(text_of(full, up_suffix), layer.joined(ups));
+        transposed = transposed || layer.transposed;
+    }
+    Json targets = Json::array();
+    for (const std::string& target : target_modules(model.weights, layers)) targets.push_back(target);
+    const bool is_whole = settings.alpha == std::floor(settings.alpha) && std::abs(settings.alpha) < 1e15;
+    Json config = Json::object();
+    config.set("peft_type", "LORA")
+        .set("task_type", task_of(model))
+        .set("base_model_name_or_path", base)
+        .set("r", settings.rank)
+        .set("lora_alpha", is_whole ? Json(static_cast<std::int64_t>(settings.alpha)) : Json(settings.alpha))
+        .set("lora_dropout", 0.0)
+        .set("target_modules", std::move(targets))
+        .set("bias", "none")
+        .set("fan_in_fan_out", transposed)
+        .set("inference_mode", true)
+        .set("init_lora_weights", true)
+        .set("use_rslora", false)
+        .set("use_dora", false)
+        .set("modules_to_save", Json());
+    fs::create_directories(folder);
+    formats::write_safetensors(folder / tensor_file, tensors, {{"format", "pt"}});
+    config.write(folder / config_file);
+}
+
+void apply_adapters(Model& model, const fs::path& folder) { Folder(model, folder).apply(); }
+
+fs::path base_of_adapters(const fs::path& folder) {
+    const Config config(Json::read(folder / config_file), (folder / config_file).string());
+    const std::string base = config.text("base_model_name_or_path");
+    if (fs::exists(base)) return base;
+    if (fs::exists(folder / base)) return folder / base;
+    config.reject("base_model_name_or_path",
+                  text_of("'", base, "' is not there; name the base, and this by --adapter"));
+}
+
+}  // namespace tessera::models

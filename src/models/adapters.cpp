@@ -1,0 +1,80 @@
+#include "models/adapters.h"
+
+#include <cmath>
+#include <set>
+
+#include "models/adapted_layers.h"
+#include "ops/random.h"
+
+namespace tessera::models {
+namespace {
+
+using Layers = std::map<std::string, AdaptedLayer>;
+
+bool is_meant(const std::string& name, const std::string& target, const AdaptedLayer& layer) {
+    return (target == "all-linear" && layer.is_usual) || name == target || name.ends_with(text_of(".", target));
+}
+
+std::string words_of(const Layers& layers) {
+    std::set<std::string> words;
+    for (const auto& [name, layer] : layers) words.insert(name.substr(name.rfind('.') + 1));
+    std::string text;
+    for (const std::string& word : words) text += text_of(text.empty() ? "" : ", ", word);
+    return text;
+}
+
+void attach(const AdaptedLayer& layer, const AdapterSettings& settings, RandomKey key) {
+    const Tensor& weight = layer.parts[0]->weight;
+    const DType dtype = weight.dtype() == DType::F64 ? DType::F64 : DType::F32;
+    const double bound = 1 / std::sqrt(static_cast<double>(layer.in_width()));  // as nn.Linear starts
+    Tensor down = ops::uniform({settings.rank, layer.in_width()}, -bound, bound, key, dtype).to(weight.device());
+    down.set_requires_grad();
+    for (nn::Linear* part : layer.parts) {
+        Tensor up = Tensor::zeros({part->out_width(), settings.rank}, down.dtype(), down.device());
+        up.set_requires_grad();
+        part->adapter =
+            std::make_unique<nn::Lora>(down, std::move(up), settings.alpha / static_cast<double>(settings.rank));
+    }
+}
+
+}  // namespace
+
+void attach_adapters(Model& model, const AdapterSettings& settings, RandomKey key) {
+    constexpr std::int64_t most_rank = 1 << 16;
+    check(settings.rank >= 1 && settings.rank <= most_rank, "lora: expected a rank of 1 to ", most_rank, ", found ",
+          settings.rank);
+    const Layers layers = adaptable_layers(model);
+    std::set<std::string> met;
+    std::uint64_t number = 0;
+    for (const auto& [name, layer] : layers) {
+        bool wanted = false;
+        for (const std::string& target : settings.targets)
+            if (is_meant(name, target, layer)) {
+                met.insert(target);
+                wanted = true;
+            }
+        if (wanted) attach(layer, settings, key.child(number));
+        ++number;
+    }
+    check(!settings.targets.empty(), "lora: no targets; there are: all-linear, ", words_of(layers));
+    for (const std::string& target : settings.targets)
+        check(met.contains(target), "lora: no linear layer is called '", target, "'; there are: all-linear, ",
+              words_of(layers));
+}
+
+bool has_adapters(Model& model) {
+    bool has = false;
+    nn::for_each_linear(model, [&](const std::string&, nn::Linear& linear) { has = has || linear.adapter; });
+    return has;
+}
+
+void let_adapters_learn(Model& model) {
+    nn::set_requires_grad(model, false);
+    nn::for_each_linear(model, [](const std::string&, nn::Linear& linear) {
+        if (linear.adapter) nn::set_requires_grad(*linear.adapter, true);
+    });
+}
+
+void merge_adapters(Model& model) { nn::merge_lora(model); }
+
+}  // namespace tessera::models

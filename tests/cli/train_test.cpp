@@ -1,0 +1,257 @@
+// Training through the program: killed at any moment and resumed, fine-tuned, evaluated and merged.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "cli/program.h"
+#include "formats/checkpoint.h"
+#include "formats/config.h"
+#include "support/gguf_builder.h"
+#include "support/goldens.h"
+#include "support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+using testing::expect_refusal;
+using testing::expect_success;
+
+const char* const small_config =
+    R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 1100, "hidden_size": 32,
+    "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 64,
+    "max_position_embeddings": 64, "attention_dropout": 0.1, "bos_token_id": 1, "eos_token_id": 2})";
+
+class Train : public ::testing::Test {
+   protected:
+    Train() {
+        Json::parse(small_config, "config").write(folder_ / "config.json");
+        expect_success({"init", folder_ / "config.json", model()});
+        fs::copy_file(fs::path(testing::golden_path("tokenizers")) / "byte-fallback-bpe-llama2/tokenizer.json",
+                      model() + "/tokenizer.json");
+        std::string text;
+        for (int i = 0; i < 90; ++i)
+            text += text_of("Line ", i, " of a small book says that ", i * i % 17, " birds sat on a wire.\n");
+        folder_.write("book.txt", text);
+    }
+
+    std::string model() const { return folder_ / "model"; }
+    std::string data() const { return folder_ / "book.txt"; }
+    std::string at(const std::string& name) const { return folder_ / name; }
+
+    std::vector<std::string> finetune(const std::string& out, std::vector<std::string> more = {}) const {
+        std::vector<std::string> words{"finetune",
+                                       model(),
+                                       data(),
+                                       "-o",
+                                       at(out),
+                                       "data.length=24",
+                                       "batch=2",
+                                       "optimizer.learning_rate=0.01",
+                                       "data.separator=.\n"};
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    }
+
+    // The text of every step's losses, without what the clock says.
+    std::map<std::int64_t, std::string> losses(const std::string& out) const {
+        std::map<std::int64_t, std::string> lines;
+        std::istringstream file(folder_.read(out + "/metrics.jsonl"));
+        for (std::string line; std::getline(file, line);) {
+            const Json entry = Json::parse(line, "metrics.jsonl");
+            EXPECT_TRUE(
+                lines.emplace(entry.find("step")->as_integer(), line.substr(0, line.find(",\"units_per_second")))
+                    .second)
+                << line;
+        }
+        return lines;
+    }
+
+    // Runs once in one go, and once killed at random moments, and compares every loss.
+    void expect_resumes(const std::vector<std::string>& settings, unsigned seed, int kills) const {
+        std::vector<std::string> all{"steps=30", "save.every=1", "save.keep=1"};
+        all.insert(all.end(), settings.begin(), settings.end());
+        const auto start = std::chrono::steady_clock::now();
+        expect_success(finetune("whole", all));
+        const auto whole_run =
+            std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
+        std::mt19937 random(seed);
+        all.push_back("--resume");
+        int killed = 0;
+        for (int i = 0; i < kills; ++i) {
+            const auto after = std::chrono::milliseconds(
+                static_cast<std::int64_t>(random() % static_cast<unsigned>(whole_run.count() / 2 + 1)));
+            killed += testing::run_and_kill(finetune("killed", all), after);
+        }
+        expect_success(finetune("killed", all));
+        EXPECT_GT(killed, 0);
+        EXPECT_EQ(losses("killed"), losses("whole"));
+        EXPECT_EQ(losses("killed").size(), 30u);
+        for (const char* file : {"/model.safetensors", "/adapter_model.safetensors"})
+            if (fs::exists(at("whole") + file)) {
+                EXPECT_EQ(folder_.read(std::string("killed") + file), folder_.read(std::string("whole") + file));
+            }
+        for (const auto& entry : fs::recursive_directory_iterator(at("killed"))) {
+            const std::string name = entry.path().filename();
+            EXPECT_FALSE(name.starts_with("unfinished") || name.ends_with(".tmp")) << entry.path();
+        }
+    }
+
+    static Json json_of(std::vector<std::string> arguments) {
+        arguments.push_back("--json");
+        return Json::parse(expect_success(arguments).out, "standard output");
+    }
+
+    testing::TemporaryFolder folder_;
+};
+
+class Threads {
+   public:
+    explicit Threads(const char* count) { setenv("OMP_NUM_THREADS", count, 1); }
+    ~Threads() { unsetenv("OMP_NUM_THREADS"); }
+};
+
+TEST_F(Train, KilledAtAnyMomentTheLossesThatFollowAreTheSame) {
+    const Threads threads("1");
+    expect_resumes({}, 1, 5);
+}
+
+TEST_F(Train, KilledWithTwoThreadsInBfloat16WithAnAverage) {
+    const Threads threads("2");
+    expect_resumes({"precision=bf16", "ema=0.9", "accumulate=2"}, 2, 5);
+}
+
+TEST_F(Train, KilledWhileAdaptersLearn) { expect_resumes({"--lora", "r=4,alpha=8"}, 3, 4); }
+
+TEST_F(Train, TheNumberOfThreadsChangesNothing) {
+    {
+        const Threads threads("1");
+        expect_success(finetune("one", {"steps=6"}));
+    }
+    const Threads threads("2");
+    expect_success(finetune("two", {"steps=6"}));
+    EXPECT_EQ(losses("one"), losses("two"));
+}
+
+// The model's weights as a quantised file, for which the order of rows does not matter here.
+void write_quantised(const std::string& model, const fs::path& file) {
+    const formats::Checkpoint checkpoint = formats::open_checkpoint(model);
+    testing::GgufBuilder builder;
+    const std::pair<const char*, const char*> sizes[] = {{"embedding_length", "hidden_size"},
+                                                         {"feed_forward_length", "intermediate_size"},
+                                                         {"block_count", "num_hidden_layers"},
+                                                         {"context_length", "max_position_embeddings"},
+                                                         {"attention.head_count", "num_attention_heads"},
+                                                         {"attention.head_count_kv", "num_key_value_heads"}};
+    builder.set("general.architecture", "llama");
+    for (const auto& [key, field] : sizes)
+        builder.set(text_of("llama.", key), static_cast<std::uint32_t>(checkpoint.config.integer(field)));
+    builder.set("llama.attention.layer_norm_rms_epsilon", 1e-6F).set("llama.rope.freq_base", 10000.0F);
+    builder.set("tokenizer.ggml.bos_token_id", std::uint32_t{1}).set("tokenizer.ggml.eos_token_id", std::uint32_t{2});
+    for (const auto& [name, tensor] : checkpoint.tensors) {
+        std::string theirs = name;
+        for (const auto& [from, to] : std::map<std::string, std::string>{{"model.layers.", "blk."},
+                                                                         {"model.embed_tokens", "token_embd"},
+                                                                         {"model.norm", "output_norm"},
+                                                                         {"lm_head", "output"},
+                                                                         {"input_layernorm", "attn_norm"},
+                                                                         {"post_attention_layernorm", "ffn_norm"},
+                                                                         {"self_attn.q_proj", "attn_q"},
+                                                                         {"self_attn.k_proj", "attn_k"},
+                                                                         {"self_attn.v_proj", "attn_v"},
+                                                                         {"self_attn.o_proj", "attn_output"},
+                                                                         {"mlp.gate_proj", "ffn_gate"},
+                                                                         {"mlp.up_proj", "ffn_up"},
+                                                                         {"mlp.down_proj", "ffn_down"}})
+            if (const auto at = theirs.find(from); at != theirs.npos) theirs.replace(at, from.size(), to);
+        builder.tensor(theirs, tensor.rank() == 2 ? tensor.to(DType::Q8_0) : tensor);
+    }
+    builder.write(file);
+}
+
+TEST_F(Train, AdaptersStandBesideAQuantisedFile) {
+    write_quantised(model(), folder_ / "base.gguf");
+    const std::string base = at("base.gguf");
+    const Json before = json_of({"eval", base, data(), "data.length=24", "tokenizer=" + model()});
+    expect_success({"finetune", base, data(), "-o", at("adapter"), "--lora", "r=4", "steps=10", "data.length=24",
+                    "optimizer.learning_rate=0.01", "tokenizer=" + model()});
+    EXPECT_LT(fs::file_size(at("adapter") + "/adapter_model.safetensors"), fs::file_size(base));
+    const Json after = json_of({"eval", at("adapter"), data(), "data.length=24"});
+    EXPECT_LT(after.find("loss")->as_number(), before.find("loss")->as_number() - 0.01);
+    expect_success({"generate", at("adapter"), "Line 3 of", "--max-new", "4"});
+    expect_success({"merge", at("adapter"), "-o", at("merged")});
+    const Json merged = json_of({"eval", at("merged"), data(), "data.length=24"});
+    EXPECT_NEAR(merged.find("loss")->as_number(), after.find("loss")->as_number(), 2e-3);
+    expect_refusal(1,
+                   {"finetune", base, data(), "-o", at("x"), "--lora", "r=4", "precision=bf16", "tokenizer=" + model()},
+                   {"precision", "quantised"});
+}
+
+TEST_F(Train, AnEarlierRunIsNotMixedWithANewOne) {
+    expect_success(finetune("out", {"steps=2", "save.every=1"}));
+    expect_refusal(1, finetune("out", {"steps=2"}), {"out", "--resume", "--overwrite"});
+    expect_success(finetune("out", {"steps=1", "--overwrite"}));
+    EXPECT_EQ(losses("out").size(), 1u);
+    expect_refusal(1, finetune("out", {"steps=3", "--resume"}), {"out", "nothing to go on from"});
+}
+
+TEST_F(Train, MoreStepsMayBeAskedForLater) {
+    expect_success(finetune("out", {"steps=2", "save.every=5", "schedule.name=constant"}));
+    expect_success(finetune("out", {"steps=4", "save.every=5", "schedule.name=constant", "--resume"}));
+    expect_success(finetune("whole", {"steps=4", "schedule.name=constant"}));
+    EXPECT_EQ(losses("out"), losses("whole"));
+}
+
+TEST_F(Train, AFolderThatCannotBeWrittenIsReportedAtTheStart) {
+    folder_.write("file", "");
+    expect_refusal(1, finetune("file/out", {"steps=1"}), {"file/out"});
+}
+
+TEST_F(Train, AdaptersRunAloneAndMergedAlike) {
+    expect_success(finetune("adapter", {"--lora", "r=4,alpha=8,targets=q_proj+v_proj", "steps=8"}));
+    EXPECT_FALSE(fs::exists(at("adapter") + "/model.safetensors"));
+    expect_success({"merge", at("adapter"), "-o", at("merged")});
+    const auto tokens = [](std::vector<std::string> arguments) {
+        arguments.insert(arguments.end(), {"Line 3 of", "--max-new", "12"});
+        const Json result = json_of(arguments);
+        return result.find("tokens")->dump(0);
+    };
+    const std::string alone = tokens({"generate", at("adapter")});
+    EXPECT_EQ(alone, tokens({"generate", model(), "--adapter", at("adapter")}));
+    EXPECT_EQ(alone, tokens({"generate", at("merged")}));
+    EXPECT_NE(alone, tokens({"generate", model()}));
+    const auto loss = [&](const std::string& path) {
+        const Json result = json_of({"eval", path, data(), "data.length=24"});
+        return result.find("loss")->as_number();
+    };
+    EXPECT_NEAR(loss(at("adapter")), loss(at("merged")), 1e-5);
+    EXPECT_LT(loss(at("adapter")), loss(model()) - 0.01);
+}
+
+TEST_F(Train, WhatCannotBeAdaptedIsRefused) {
+    expect_refusal(1, finetune("out", {"--lora", "r=4,targets=c_attn"}), {"c_attn", "q_proj", "all-linear"});
+    expect_refusal(1, finetune("out", {"--lora", "rnk=4"}), {"--lora", "rnk=4"});
+    expect_refusal(1, finetune("out", {"--lora", "r=-4"}), {"lora.rank"});
+    expect_refusal(1, {"merge", model(), "-o", at("x")}, {"adapter_config.json"});
+    expect_refusal(1, {"generate", model(), "a", "--adapter", model()}, {"adapter_config.json"});
+    expect_refusal(2, {"finetune", model(), data()}, {"-o"});
+    expect_success(finetune("adapter", {"--lora", "r=4", "steps=1"}));
+    fs::remove_all(model());
+    expect_refusal(1, {"generate", at("adapter"), "a"}, {"base_model_name_or_path", "--adapter"});
+}
+
+TEST_F(Train, EvaluationIsTheScoreOfTheText) {
+    const Json result = json_of({"eval", model(), data(), "data.length=24"});
+    EXPECT_NEAR(result.find("loss")->as_number(), std::log(1100), 0.2);  // random weights know nothing
+    EXPECT_NEAR(result.find("perplexity")->as_number(), std::exp(result.find("loss")->as_number()), 1e-6);
+    EXPECT_GT(result.find("bits_per_byte")->as_number(), 1);
+    expect_refusal(1, {"eval", model(), at("nowhere.txt")}, {"nowhere.txt"});
+    expect_refusal(1, {"eval", model(), data(), "dta.length=3"}, {"data.length"});
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,176 @@
+// Adapters of whole models: PEFT's names and arithmetic, fused layers, folders that are not as they should be.
+#include "models/adapters.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/adapted_layers.h"
+#include "models/catalog.h"
+#include "ops/binary.h"
+#include "ops/matmul.h"
+#include "ops/views.h"
+#include "support/expect_error.h"
+#include "support/goldens.h"
+#include "support/op_case.h"
+#include "support/temporary_folder.h"
+#include "tensor/tape.h"
+
+namespace tessera::models {
+namespace {
+
+using testing::expect_error;
+using testing::Golden;
+using testing::golden_path;
+using testing::random_tensor;
+using testing::relative_error;
+
+Batch some_ids() { return {.input_ids = Tensor::from(std::vector<std::int64_t>{3, 9, 4, 7, 5, 11, 2, 8}, {2, 4})}; }
+
+// Adapters that change something.
+void fill(Model& model) {
+    int seed = 1;
+    for (const auto& [name, tensor] : nn::parameters(model))
+        if (name.find("lora_B") != name.npos)
+            tensor->copy_from(random_tensor(tensor->shape(), static_cast<std::uint64_t>(++seed)));
+}
+
+// Each of the model's layers, adapted through the folder, against W + (alpha / r) B A in the checkpoint's own layout.
+void expect_like_the_checkpoint(const std::string& golden, const std::vector<std::string>& targets) {
+    SCOPED_TRACE(golden);
+    const NoGrad no_grad;
+    const testing::TemporaryFolder folder;
+    const auto model = load(golden_path(golden));
+    attach_adapters(*model, {.rank = 3, .alpha = 6, .targets = targets}, {.seed = 5});
+    EXPECT_LE(relative_error(model->forward(some_ids()), load(golden_path(golden))->forward(some_ids())), 1e-6);
+    fill(*model);
+    save_adapters(*model, {.rank = 3, .alpha = 6, .targets = targets}, golden_path(golden), folder / "a");
+    const Tensor adapted = model->forward(some_ids());
+
+    formats::Checkpoint checkpoint = open(golden_path(golden));
+    const auto tensors = formats::read_safetensors(folder / "a" / "adapter_model.safetensors").tensors;
+    const Config written(formats::Json::read(folder / "a" / "adapter_config.json"), "adapter_config.json");
+    const bool is_transposed = written.boolean("fan_in_fan_out");
+    int layers = 0;
+    for (const auto& [name, down] : tensors) {
+        const std::string end = ".lora_A.weight";
+        if (!name.ends_with(end)) continue;
+        const std::string layer = name.substr(17, name.size() - 17 - end.size());
+        const Tensor change =
+            ops::scale(ops::matmul(tensors.at("base_model.model." + layer + ".lora_B.weight"), down), 2);
+        Tensor& weight = checkpoint.tensors.at(layer + ".weight");
+        weight = ops::add(weight, is_transposed ? ops::transpose(change, 0, 1) : change);
+        ++layers;
+    }
+    EXPECT_GT(layers, 0);
+    EXPECT_LE(relative_error(load(checkpoint)->forward(some_ids()), adapted), 1e-5);
+
+    const auto again = load(golden_path(golden));
+    apply_adapters(*again, folder / "a");
+    EXPECT_LE(relative_error(again->forward(some_ids()), adapted), 1e-6);
+    merge_adapters(*again);
+    EXPECT_FALSE(has_adapters(*again));
+    EXPECT_LE(relative_error(again->forward(some_ids()), adapted), 1e-5);
+    EXPECT_EQ(base_of_adapters(folder / "a"), golden_path(golden));
+}
+
+TEST(Adapters, AreWhatTheCheckpointsLayersWouldHave) {
+    expect_like_the_checkpoint("llama-gqa", {"q_proj", "v_proj"});
+    expect_like_the_checkpoint("llama", {"all-linear"});
+    expect_like_the_checkpoint("deepseek-v2-lite", {"all-linear"});
+}
+
+TEST(Adapters, OfFusedAndTransposedLayers) {
+    expect_like_the_checkpoint("phi3", {"qkv_proj", "gate_up_proj"});
+    expect_like_the_checkpoint("gpt2", {"c_attn", "c_proj", "c_fc"});
+    expect_like_the_checkpoint("falcon-40b-style", {"query_key_value"});
+    expect_like_the_checkpoint("falcon-7b-style", {"all-linear"});
+    expect_like_the_checkpoint("gpt-neox", {"query_key_value", "dense"});
+}
+
+TEST(Adapters, PartsOfAFusedLayerShareOneMatrixAndItsGradient) {
+    const auto model = load(golden_path("phi3"));
+    attach_adapters(*model, {.rank = 2, .alpha = 4, .targets = {"qkv_proj"}}, {.seed = 5});
+    for (const auto& [name, layer] : adaptable_layers(*model)) {
+        if (!layer.has_adapter()) continue;
+        ASSERT_EQ(layer.parts.size(), 3u);
+        const auto& first = static_cast<const nn::Lora&>(*layer.parts[0]->adapter);
+        for (const nn::Linear* part : layer.parts)
+            EXPECT_EQ(static_cast<const nn::Lora&>(*part->adapter).down.storage(), first.down.storage());
+    }
+}
+
+TEST(Adapters, TheCacheSeesThemToo) {  // one token at a time, where latent attention absorbs a weight
+    const NoGrad no_grad;
+    const auto model = load(golden_path("deepseek-v2-lite"));
+    attach_adapters(*model, {.rank = 3, .alpha = 6}, {.seed = 5});
+    fill(*model);
+    const Tensor ids = some_ids().input_ids;
+    const Tensor whole = model->forward({.input_ids = ids});
+    const auto decoding = model->decode(8);
+    decoding->read({.input_ids = ops::slice(ids, 1, 0, 2).contiguous_copy_if_needed()});
+    for (std::int64_t t = 2; t < 4; ++t)
+        EXPECT_LE(relative_error(decoding->step(ops::slice(ids, 1, t, t + 1).contiguous_copy_if_needed()),
+                                 ops::select(whole, 1, t)),
+                  1e-5);
+}
+
+TEST(Adapters, FoldersAsTheyShouldNotBeAreRefusedByName) {
+    const testing::TemporaryFolder folder;
+    const auto model = load(golden_path("llama"));
+    attach_adapters(*model, {.rank = 2, .alpha = 4, .targets = {"k_proj"}}, {});
+    save_adapters(*model, {.rank = 2, .alpha = 4}, "nowhere", folder / "a");
+    const std::string config = folder.read("a/adapter_config.json");
+    const auto with = [&](const std::string& from, const std::string& to) {
+        std::string changed = config;
+        ASSERT_NE(changed.find(from), std::string::npos);
+        folder.write("a/adapter_config.json", changed.replace(changed.find(from), from.size(), to));
+    };
+    const auto refuses = [&](const std::string& from, const std::string& to, const std::string& field) {
+        with(from, to);
+        expect_error([&] { apply_adapters(*load(golden_path("llama")), folder / "a"); },
+                     {"adapter_config.json", field});
+    };
+    refuses("\"LORA\"", "\"IA3\"", "peft_type");
+    refuses("\"use_dora\": false", "\"use_dora\": true", "use_dora");
+    refuses("\"bias\": \"none\"", "\"bias\": \"all\"", "bias");
+    refuses("\"modules_to_save\": null", "\"modules_to_save\": [\"lm_head\"]", "modules_to_save");
+    refuses("\"init_lora_weights\": true", "\"init_lora_weights\": \"pissa\"", "init_lora_weights");
+    folder.write("a/adapter_config.json", config);
+    expect_error([&] { base_of_adapters(folder / "a"); }, {"base_model_name_or_path", "nowhere"});
+    expect_error([&] { apply_adapters(*load(golden_path("gpt2")), folder / "a"); },
+                 {"adapter_model.safetensors", "k_proj"});
+    expect_error([&] { apply_adapters(*load(golden_path("llama-gqa")), folder / "a"); },
+                 {"adapter_model.safetensors", "shape"});
+}
+
+TEST(Adapters, RankStabilisedOnesCountByTheRootOfTheRank) {
+    const NoGrad no_grad;
+    const testing::TemporaryFolder folder;
+    const auto model = load(golden_path("llama"));
+    attach_adapters(*model, {.rank = 4, .alpha = 2, .targets = {"q_proj"}}, {});
+    fill(*model);
+    save_adapters(*model, {.rank = 4, .alpha = 2}, "base", folder / "a");
+    std::string config = folder.read("a/adapter_config.json");
+    config.replace(config.find("\"lora_alpha\": 2"), 15, "\"lora_alpha\": 1");
+    config.replace(config.find("\"use_rslora\": false"), 19, "\"use_rslora\": true");
+    folder.write("a/adapter_config.json", config);
+    const auto again = load(golden_path("llama"));
+    apply_adapters(*again, folder / "a");  // 1 / √4 = 2 / 4
+    EXPECT_LE(relative_error(again->forward(some_ids()), model->forward(some_ids())), 1e-6);
+}
+
+TEST(Adapters, TheRunningReferencesNamesAreWritten) {
+    const testing::TemporaryFolder folder;
+    const auto model = load(golden_path("paligemma"));
+    attach_adapters(*model, {.rank = 2, .alpha = 4, .targets = {"q_proj"}}, {});
+    save_adapters(*model, {.rank = 2, .alpha = 4}, "base", folder / "a");
+    const auto tensors = formats::read_safetensors(folder / "a" / "adapter_model.safetensors").tensors;
+    EXPECT_TRUE(tensors.contains("base_model.model.model.language_model.layers.0.self_attn.q_proj.lora_A.weight"));
+    const auto again = load(golden_path("paligemma"));
+    apply_adapters(*again, folder / "a");
+    EXPECT_TRUE(has_adapters(*again));
+}
+
+}  // namespace
+}  // namespace tessera::models

@@ -1,0 +1,307 @@
+// The trainer's steps: against the reference's curve, and what a recipe promises of them.
+#include "training/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/adapters.h"
+#include "models/catalog.h"
+#include "ops/binary.h"
+#include "ops/views.h"
+#include "support/expect_error.h"
+#include "support/goldens.h"
+#include "support/op_case.h"
+#include "training/recipe_keys.h"
+
+namespace tessera::training {
+namespace {
+
+using testing::expect_error;
+using testing::relative_error;
+using testing::same_bits;
+
+Recipe recipe_of(std::vector<std::string> settings) {
+    return read_recipe(
+        resolve_recipe(formats::Json::parse(R"({"model": "m", "data": {"train": "a"}, "data.shuffle": false})", "test"),
+                       settings, "test"));
+}
+
+// Rows of ids, one example each.
+class Rows : public Objective {
+   public:
+    explicit Rows(Tensor ids) : ids_(std::move(ids)) {}
+    std::int64_t examples() const override { return ids_.size(0); }
+    TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey) const override {
+        std::vector<std::int64_t> ids, labels;
+        for (const std::int64_t example : examples) {
+            const auto row = ops::select(ids_, 0, example).contiguous_copy_if_needed().to_vector<std::int64_t>();
+            ids.insert(ids.end(), row.begin(), row.end());
+            labels.push_back(-100);
+            // Later rows have fewer labels: batches are not of one weight.
+            for (std::size_t i = 1; i < row.size(); ++i)
+                labels.push_back(uneven && example % 4 == 3 && i > 3 ? -100 : row[i]);
+        }
+        const Shape shape{static_cast<std::int64_t>(examples.size()), ids_.size(1)};
+        TrainingBatch result{.units = shape.elements(), .origin = text_of("rows from ", examples[0])};
+        result.inputs.input_ids = Tensor::from(ids, shape);
+        result.inputs.labels = Tensor::from(labels, shape);
+        return result;
+    }
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
+        const Tensor loss = model.loss(batch.inputs, context);
+        return spoil_at != 0 && ++calls == spoil_at ? ops::mul(loss, Tensor::scalar(spoiled)) : loss;
+    }
+    bool uneven = false;
+    int spoil_at = 0;
+    mutable int calls = 0;
+    double spoiled = 1;
+
+   private:
+    Tensor ids_;
+};
+
+std::unique_ptr<models::Model> small() { return models::load(testing::golden_path("training-curve-llama")); }
+
+Tensor curve_data() {
+    const Tensor data = testing::Golden("training-curve-llama/expected.safetensors")["data"];
+    return ops::reshape(data, {data.size(0) * data.size(1), data.size(2)});
+}
+
+std::vector<double> losses_of(models::Model& model, const Rows& rows, const Recipe& recipe) {
+    Trainer trainer(model, rows, recipe);
+    std::vector<double> losses;
+    while (!trainer.finished()) losses.push_back(trainer.step().loss);
+    return losses;
+}
+
+Tensor weights_of(models::Model& model) {  // all in one
+    std::vector<double> all;
+    for (const auto& [name, tensor] : nn::parameters(model))
+        for (const double value : tensor->detach().to(DType::F64).contiguous_copy_if_needed().to_vector<double>())
+            all.push_back(value);
+    const auto count = static_cast<std::int64_t>(all.size());
+    return Tensor::from(all, {count});
+}
+
+double norm_of(const Tensor& x) {
+    double squares = 0;
+    for (const double value : x.detach().to(DType::F64).contiguous_copy_if_needed().to_vector<double>())
+        squares += value * value;
+    return std::sqrt(squares);
+}
+
+TEST(Trainer, TwentyStepsMatchTheReference) {
+    const testing::Golden expected("training-curve-llama/expected.safetensors");
+    const std::int64_t rows_per_step = expected["data"].size(1);
+    const Recipe recipe = recipe_of({text_of("batch=", rows_per_step), "steps=20", "data.shuffle=false",
+                                     "optimizer.learning_rate=0.003", "schedule.warmup=5"});
+    const auto model = small();
+    const Rows rows(curve_data());
+    const std::vector<double> losses = losses_of(*model, rows, recipe), wanted = expected["losses"].to_vector<double>();
+    ASSERT_EQ(losses.size(), wanted.size());
+    for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], wanted[i], 2e-5 * wanted[i]) << "step " << i;
+    for (const auto& [name, value] :
+         models::checkpoint_tensors(*model, model->weights, [](const Tensor& parameter) { return parameter.detach(); }))
+        EXPECT_LE(relative_error(value, expected["final." + name]), 1e-4) << name;
+}
+
+// The gradients of one step are those that the reference found, of whatever kind the model is.
+class One : public Objective {
+   public:
+    explicit One(const testing::Golden& golden) {
+        const std::string prefix = golden.contains("train_labels") ? "train_" : "";
+        const auto input = [&](const char* name) {
+            const bool is_mask = name == std::string("attention_mask");
+            if (golden.contains(prefix + name)) return golden[prefix + name];
+            return golden.contains(name) && (prefix.empty() || !is_mask) ? golden[name] : Tensor();
+        };
+        batch_.inputs = {.input_ids = input("input_ids"),
+                         .attention_mask = input("attention_mask"),
+                         .token_type_ids = input("token_type_ids"),
+                         .global_attention_mask = input("global_attention_mask"),
+                         .pixel_values = input("pixel_values"),
+                         .decoder_input_ids = input("decoder_input_ids"),
+                         .decoder_attention_mask = input("decoder_attention_mask"),
+                         .labels = input("labels")};
+    }
+    std::int64_t examples() const override { return 1; }
+    TrainingBatch batch(const std::vector<std::int64_t>&, RandomKey) const override { return batch_; }
+
+   private:
+    TrainingBatch batch_;
+};
+
+// The reference's gradients were taken without.
+std::unique_ptr<models::Model> without_dropout(const std::string& folder) {
+    formats::Checkpoint checkpoint = models::open(folder);
+    formats::Json config = checkpoint.config.json();
+    for (const auto& [name, value] : checkpoint.config.json().members())
+        if (name.find("drop") != name.npos && value.is_number()) config.set(name, 0.0);
+    checkpoint.config = {std::move(config), folder};
+    return models::load(checkpoint);
+}
+
+TEST(Trainer, GradientsAreTheReferences) {
+    for (const char* name :
+         {"llama", "llama-gqa", "gpt2", "gemma", "mixtral", "deepseek-v2-lite", "mistral-sliding-window", "bert-mlm",
+          "t5", "marian-original-transformer", "vit", "paligemma"}) {
+        const testing::Golden expected(std::string(name) + "/expected.safetensors");
+        const auto model = without_dropout(testing::golden_path(name));
+        const One objective(expected);
+        const Recipe recipe = recipe_of({"batch=1", "steps=1", "clip=0"});
+        Trainer trainer(*model, objective, recipe);
+        EXPECT_NEAR(trainer.step().loss, expected["loss"].item(), 1e-4) << name;
+        double largest = 0;
+        for (const auto& [key, tensor] : expected.tensors())
+            if (key.starts_with("grad.")) largest = std::max(largest, norm_of(tensor));
+        int compared = 0;
+        for (const auto& [key, gradient] : models::checkpoint_tensors(
+                 *model, model->weights,
+                 [](const Tensor& parameter) { return parameter.requires_grad() ? parameter.grad() : Tensor(); })) {
+            if (!expected.contains("grad." + key)) continue;
+            const Tensor& wanted = expected["grad." + key];
+            // What is zero in exact arithmetic is the rounding of the others' size.
+            EXPECT_LE(norm_of(ops::sub(gradient, wanted)), 1e-3 * norm_of(wanted) + 1.2e-7 * largest)
+                << name << " " << key;
+            ++compared;
+        }
+        EXPECT_GT(compared, 10) << name;
+    }
+}
+
+TEST(Trainer, AccumulatedBatchesAreOneLargeBatch) {
+    const auto run = [](const char* batch, const char* accumulate) {
+        const auto model = small();
+        Rows rows(curve_data());
+        rows.uneven = true;
+        const auto losses =
+            losses_of(*model, rows,
+                      recipe_of({batch, accumulate, "steps=4", "data.shuffle=false", "optimizer.learning_rate=0.003"}));
+        return std::pair(Tensor::from(losses, {4}), weights_of(*model));
+    };
+    const auto large = run("batch=8", "accumulate=1"), parts = run("batch=2", "accumulate=4");
+    EXPECT_LE(relative_error(parts.first, large.first), 1e-6);
+    EXPECT_LE(relative_error(parts.second, large.second), 1e-5);
+}
+
+TEST(Trainer, RecomputeGivesTheSameLosses) {
+    const auto run = [](const char* recompute) {
+        const auto model = small();
+        const Rows rows(curve_data());
+        return losses_of(*model, rows, recipe_of({recompute, "batch=2", "steps=6", "optimizer.learning_rate=0.003"}));
+    };
+    EXPECT_EQ(run("recompute=true"), run("recompute=false"));
+}
+
+TEST(Trainer, FrozenParametersStayAndRatesDifferByPattern) {
+    const auto model = small(), before = small();
+    const Rows rows(curve_data());
+    losses_of(*model, rows,
+              recipe_of({"batch=2", "steps=1", "optimizer.name=sgd", "optimizer.weight_decay=0", "clip=0",
+                         "schedule.name=constant", "optimizer.learning_rate=0.1", "freeze=[\"tokens\",\"layers.0\"]",
+                         "rates={\"layers.1.attention\":0}"}));
+    const auto now = nn::parameters(*model), then = nn::parameters(*before);
+    int frozen = 0, still = 0, changed = 0;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+        const std::string& name = now[i].name;
+        const bool same = same_bits(now[i].tensor->detach(), *then[i].tensor);
+        const bool is_frozen = name.find("tokens") != name.npos || name.find("layers.0") != name.npos;
+        const bool is_still = name.find("layers.1.attention") != name.npos;
+        EXPECT_EQ(same, is_frozen || is_still) << name;
+        (is_frozen ? frozen : is_still ? still : changed) += 1;
+    }
+    EXPECT_TRUE(frozen > 0 && still > 0 && changed > 0);
+    expect_error([&] { Trainer(*model, rows, recipe_of({"freeze=nowhere"})); }, {"freeze", "nowhere"});
+    expect_error([&] { Trainer(*model, rows, recipe_of({"rates={\"nowhere\":2}"})); }, {"rates", "nowhere"});
+    expect_error([&] { Trainer(*model, rows, recipe_of({"freeze=."})); }, {"no parameter is left"});
+}
+
+TEST(Trainer, ARateIsAFactorOfTheLearningRate) {
+    const auto move = [](std::vector<std::string> settings) {
+        const auto model = small(), before = small();
+        const Rows rows(curve_data());
+        settings.insert(settings.end(), {"batch=2", "steps=1", "optimizer.name=sgd", "optimizer.weight_decay=0",
+                                         "clip=0", "schedule.name=constant"});
+        losses_of(*model, rows, recipe_of(settings));
+        return ops::sub(weights_of(*model), weights_of(*before));
+    };
+    const Tensor twice = move({"optimizer.learning_rate=0.01", "rates={\"\":2}"}),
+                 plain = move({"optimizer.learning_rate=0.02"});
+    EXPECT_LE(relative_error(twice, plain), 1e-5);
+}
+
+TEST(Trainer, KeepsTheMovingAverageOfItsWeights) {
+    const Recipe recipe =
+        recipe_of({"ema=0.75", "batch=2", "steps=5", "optimizer.learning_rate=0.003", "data.shuffle=false"});
+    const auto model = small();
+    const Rows rows(curve_data());
+    Trainer trainer(*model, rows, recipe);
+    std::vector<double> average = weights_of(*model).to_vector<double>();
+    while (!trainer.finished()) {
+        trainer.step();
+        const std::vector<double> now = weights_of(*model).to_vector<double>();
+        for (std::size_t i = 0; i < now.size(); ++i) average[i] = 0.75 * average[i] + 0.25 * now[i];
+    }
+    const Tensor current = weights_of(*model);
+    Tensor kept;
+    trainer.with_average([&] { kept = weights_of(*model); });
+    EXPECT_LE(relative_error(kept, Tensor::from(average, kept.shape())), 1e-5);
+    EXPECT_TRUE(same_bits(weights_of(*model), current));
+}
+
+TEST(Trainer, StopsAtALossThatIsNoNumberNamingStepAndBatch) {
+    const auto model = small();
+    Rows rows(curve_data());
+    rows.spoil_at = 3;
+    rows.spoiled = std::nan("");
+    expect_error(
+        [&] {
+            losses_of(*model, rows, recipe_of({"batch=2", "steps=5", "data.shuffle=false"}));
+        },
+        {"step 3", "nan", "rows from 4"});
+}
+
+TEST(Trainer, StopsAtALeapUnlessTold) {
+    const auto run = [](std::vector<std::string> settings) {
+        const auto model = small();
+        Rows rows(curve_data());
+        rows.spoil_at = 25;
+        rows.spoiled = 10;
+        settings.insert(settings.end(), {"batch=1", "steps=26", "data.shuffle=false"});
+        losses_of(*model, rows, recipe_of(settings));
+    };
+    expect_error([&] { run({}); }, {"step 25", "leapt", "rows from 24", "spike=0"});
+    EXPECT_NO_THROW(run({"spike=0"}));
+    EXPECT_NO_THROW(run({"spike=20"}));
+}
+
+// QLoRA: the base is quantised and stays so, and only the adapters learn.
+TEST(Trainer, AdaptersLearnBesideQuantisedWeights) {
+    const char* const config =
+        R"({"model_type": "llama", "vocab_size": 96, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "intermediate_size": 96, "max_position_embeddings": 64, "bos_token_id": 1,
+        "eos_token_id": 2})";
+    const auto run = [&](bool quantised) {
+        const auto model = models::initialised({formats::Json::parse(config, "config.json"), "config.json"}, 3);
+        for (const auto& [name, tensor] : nn::parameters(*model))
+            if (tensor->rank() == 2) {
+                *tensor = tensor->to(DType::Q8_0);
+                if (!quantised) *tensor = tensor->to(DType::F32);
+            }
+        models::attach_adapters(*model, {.rank = 4, .alpha = 8}, {.seed = 1});
+        const Rows rows(curve_data());
+        const auto losses = losses_of(*model, rows, recipe_of({"batch=4", "steps=12", "optimizer.learning_rate=0.01"}));
+        for (const auto& [name, tensor] : nn::parameters(*model))
+            if (tensor->rank() == 2 && name.find("lora_") == name.npos) {
+                EXPECT_EQ(tensor->dtype(), quantised ? DType::Q8_0 : DType::F32) << name;
+            }
+        return losses;
+    };
+    const std::vector<double> quantised = run(true), plain = run(false);
+    for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(quantised[i], plain[i], 2e-3) << "step " << i;
+    EXPECT_LT(quantised.back(), quantised.front() - 0.005);
+}
+
+}  // namespace
+}  // namespace tessera::training
