@@ -30,14 +30,14 @@ class Session {
         start_ = starting_model(recipe_, earlier, folder_.cache());
         if (options_.device != cpu) nn::move_to(*start_.model, options_.device);
         recipe_.resolved.json().write(folder_.path() / "recipe.json");
-        const std::unique_ptr<Objective> objective = make_objective(inputs(recipe_.train_data));
-        name_classes(objective->classes());
+        objective_ = make_objective(inputs(recipe_.train_data));
+        name_classes(objective_->classes());
         if (!recipe_.validation_data.empty()) validation_ = make_objective(inputs(recipe_.validation_data));
-        trainer_ = std::make_unique<Trainer>(*start_.model, *objective, recipe_, options_.device);
+        trainer_ = std::make_unique<Trainer>(*start_.model, *objective_, recipe_, options_.device);
         if (earlier) restore_state(*trainer_, *earlier);
         metrics_ = std::make_unique<Metrics>(folder_.metrics(), trainer_->steps());
         if (events_.on_start) events_.on_start(*start_.model, *trainer_);
-        while (!trainer_->finished()) one_step(*objective);
+        while (!trainer_->finished()) one_step(*objective_);
         if (recipe_.steps % std::max<std::int64_t>(1, recipe_.evaluate_every) != 0 || recipe_.evaluate_every == 0)
             evaluate();
         finish();
@@ -117,7 +117,7 @@ class Session {
     SessionOptions options_;
     RunFolder folder_;
     StartingModel start_;
-    std::unique_ptr<Objective> validation_;
+    std::unique_ptr<Objective> objective_, validation_;  // outlive the trainer, which makes batches ahead
     std::unique_ptr<Trainer> trainer_;
     std::unique_ptr<Metrics> metrics_;
     double validation_loss_ = nothing;
