@@ -23,6 +23,19 @@ const tokenizers::Tokenizer& tokenizer_of(const ObjectiveInputs& inputs) {
     return *inputs.tokenizer;
 }
 
+std::int64_t mask_token(const ObjectiveInputs& inputs) {
+    const tokenizers::Tokenizer& tokenizer = tokenizer_of(inputs);
+    if (tokenizer.special.mask) return *tokenizer.special.mask;
+    for (const char* usual : {"[MASK]", "<mask>"})
+        if (const std::optional<std::int64_t> id = tokenizer.id(usual)) return *id;
+    fail(inputs.recipe.resolved.source(), ": tokenizer: it has no mask token, which the ", inputs.recipe.objective,
+         " objective needs");
+}
+
+std::optional<std::int64_t> end_token(const tokenizers::Tokenizer& tokenizer) {
+    return tokenizer.special.eos ? tokenizer.special.eos : tokenizer.id("</s>");
+}
+
 std::int64_t padding_id(const ObjectiveInputs& inputs) {
     if (inputs.tokenizer && inputs.tokenizer->special.padding) return *inputs.tokenizer->special.padding;
     return std::max<std::int64_t>(0, inputs.model.config.integer("pad_token_id", 0));

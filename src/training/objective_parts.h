@@ -16,6 +16,11 @@ namespace tessera::training {
 // Throws where the recipe and the model have none.
 const tokenizers::Tokenizer& tokenizer_of(const ObjectiveInputs& inputs);
 
+// The token that hides another, and the one that ends a text: as the folder names them, else by their usual names. The
+// first is an error where there is none.
+std::int64_t mask_token(const ObjectiveInputs& inputs);
+std::optional<std::int64_t> end_token(const tokenizers::Tokenizer& tokenizer);
+
 // The id that fills rows up: the tokenizer's, else the config's pad_token_id, else 0.
 std::int64_t padding_id(const ObjectiveInputs& inputs);
 

@@ -53,6 +53,7 @@ TrainingBatch Trainer::make_batch(std::int64_t number) const {
 TrainingBatch Trainer::next_batch(std::int64_t number) {
     TrainingBatch batch = ahead_.valid() && ahead_number_ == number ? ahead_.get() : make_batch(number);
     ahead_number_ = number + 1;
+    if (ahead_number_ >= recipe_.steps * recipe_.accumulate) return batch;
     ahead_ = std::async(std::launch::async, [this, next = number + 1] { return make_batch(next); });
     return batch;
 }

@@ -6,6 +6,7 @@
 
 #include "data/token_words.h"
 #include "support/expect_error.h"
+#include "support/goldens.h"
 #include "support/objective_case.h"
 #include "tensor/tape.h"
 
@@ -120,6 +121,29 @@ TEST(MaskedObjective, EveryRowHasSomethingToLearn) {
         const Ids labels = values_of(objective->batch({example}, key).inputs.labels);
         EXPECT_NE(std::count(labels.begin(), labels.end(), -100), 8);
     }
+}
+
+// A folder with nothing but tokenizer.json: the tokens are known by their usual names.
+TEST(TextObjectives, KnowSpecialTokensByTheirNames) {
+    const TemporaryFolder folder;
+    folder.write("a.txt", some_text(400));
+    const auto with = [&](const std::string& model, const std::string& objective, const std::string& tokenizer) {
+        std::string text = recipe(model, objective, "\"length\": 16");
+        const std::string made = "\"characters\"", path = testing::golden_path("tokenizers/" + tokenizer);
+        return text.replace(text.find(made), made.size(), "\"" + path + "\"");
+    };
+    const ObjectiveCase words(folder, with(encoder, "masked", "wordpiece-bert"), "a.txt");
+    const Ids hidden = values_of(words.make()->batch(first_examples(20), key).inputs.input_ids);
+    EXPECT_NE(std::count(hidden.begin(), hidden.end(), *words.tokenizer->id("[MASK]")), 0);
+    expect_error([&] { ObjectiveCase(folder, with(encoder_decoder, "span", "unigram-t5"), "a.txt").make(); },
+                 {"no <extra_id_0>"});
+    folder.write("a.tsv", "a text\tanother\n");
+    const ObjectiveCase pieces(folder, with(encoder_decoder, "pairs", "unigram-t5"), "a.tsv");
+    const Ids target = values_of(pieces.make()->batch({0}, key).inputs.labels);
+    EXPECT_EQ(target.back(), *pieces.tokenizer->id("</s>"));
+    EXPECT_EQ(std::count(target.begin(), target.end(), target.back()), 1);
+    expect_error([&] { ObjectiveCase(folder, with(encoder, "masked", "byte-level-bpe-gpt2"), "a.txt").make(); },
+                 {"no mask token", "masked objective"});
 }
 
 TEST(SpanObjective, SourceAndTargetTogetherAreTheText) {

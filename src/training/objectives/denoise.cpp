@@ -27,9 +27,7 @@ class Denoise final : public Objective {
           padding_(padding_id(inputs)) {
         const std::string& source = inputs.recipe.resolved.source();
         check(inputs.model.has_encoder(), source, ": objective: denoise needs a model with an encoder and a decoder");
-        check(tokenizer_->special.mask.has_value(), source,
-              ": tokenizer: it has no mask token, which the denoise objective needs");
-        mask_ = *tokenizer_->special.mask;
+        mask_ = mask_token(inputs);
         for (std::int64_t id = 0; id < tokenizer_->size(); ++id)
             ends_sentence_.push_back(!words_.is_special(id) && ends_in_full_stop(tokenizer_->token(id)));
     }

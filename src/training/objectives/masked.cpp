@@ -20,9 +20,7 @@ class Masked final : public Objective {
           share_(share_in(inputs.recipe, "mask")),
           whole_words_(inputs.recipe.resolved.section("data").boolean("whole_words")) {
         const tokenizers::Tokenizer& tokenizer = tokenizer_of(inputs);
-        check(tokenizer.special.mask.has_value(), inputs.recipe.resolved.source(),
-              ": tokenizer: it has no mask token, which the masked objective needs");
-        mask_ = *tokenizer.special.mask;
+        mask_ = mask_token(inputs);
         for (std::int64_t id = 0; id < tokenizer.size(); ++id)
             if (!words_.is_special(id)) plain_ids_.push_back(id);
         check(!plain_ids_.empty(), inputs.recipe.resolved.source(), ": tokenizer: all of its tokens are special");

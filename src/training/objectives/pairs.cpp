@@ -44,7 +44,7 @@ class Pairs final : public Objective {
     // At most `length` tokens, the last of them the end of the text where the tokenizer has one.
     Ids encoded(std::string_view text) const {
         Ids ids = tokenizer_->encode_at_most(text, length_);
-        const std::optional<std::int64_t> end = tokenizer_->special.eos;
+        const std::optional<std::int64_t> end = end_token(*tokenizer_);
         if (!end || (!ids.empty() && (ids.back() == *end || ids.back() == tokenizer_->special.separator))) return ids;
         if (static_cast<std::int64_t>(ids.size()) >= length_) ids.resize(static_cast<std::size_t>(length_ - 1));
         ids.push_back(*end);
