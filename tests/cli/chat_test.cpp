@@ -66,9 +66,15 @@ class Terminal {
             }
         }
     }
+    // The text, and the prompt after it: before that, keys would reach the terminal's own editing.
+    bool wait_for_answer(const std::string& text) { return wait_for(text) && wait_for("> "); }
     int status() {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         int value = 0;
-        waitpid(child_, &value, 0);
+        while (waitpid(child_, &value, WNOHANG) == 0) {
+            if (std::chrono::steady_clock::now() > end) return -1;
+            usleep(10000);
+        }
         child_ = -1;
         return WIFEXITED(value) ? WEXITSTATUS(value) : -1;
     }
@@ -114,15 +120,15 @@ TEST_F(Chat, EditsLinesOnATerminal) {
     Terminal terminal({"chat", path_, "--max-new", "2", "--greedy", "--system", "Short."});
     ASSERT_TRUE(terminal.wait_for("> "));
     terminal.type("hexo\033[D\x7fll\r");  // left, backspace
-    ASSERT_TRUE(terminal.wait_for("tokens/s"));
+    ASSERT_TRUE(terminal.wait_for_answer("tokens/s"));
     terminal.type("\033[A\r");  // up: the same again
-    ASSERT_TRUE(terminal.wait_for("known"));
+    ASSERT_TRUE(terminal.wait_for_answer("known"));
     terminal.type("größé\x7f!\x01>\x05<\x17two words\x17three\r");  // a two-byte letter, home, end, words erased
-    ASSERT_TRUE(terminal.wait_for("known"));
+    ASSERT_TRUE(terminal.wait_for_answer("known"));
     terminal.type("lost\x15kept and cut\033[D\033[D\033[D\x0b\x7f\r");  // line erased, then to the end, a space
-    ASSERT_TRUE(terminal.wait_for("known"));
+    ASSERT_TRUE(terminal.wait_for_answer("known"));
     terminal.type("never sent\x03/save " + saved_ + "\r");
-    ASSERT_TRUE(terminal.wait_for("saved to"));
+    ASSERT_TRUE(terminal.wait_for_answer("saved to"));
     terminal.type("\x04");
     EXPECT_EQ(terminal.status(), 0);
     const std::vector<std::string> lines = saved();
@@ -144,7 +150,7 @@ TEST_F(Chat, InterruptEndsTheAnswerAndNotTheProgram) {
     ASSERT_TRUE(terminal.wait_for("tokens/s"));
     ASSERT_TRUE(terminal.wait_for("> "));
     terminal.type("/save " + saved_ + "\r");
-    ASSERT_TRUE(terminal.wait_for("saved to"));
+    ASSERT_TRUE(terminal.wait_for_answer("saved to"));
     terminal.type("/quit\r");
     EXPECT_EQ(terminal.status(), 0);
     EXPECT_EQ(saved().size(), 2u);
