@@ -24,11 +24,11 @@ using testing::same_bits;
 
 const std::string trigram = R"({"model_type": "ngram", "vocabulary_size": 4, "order": 3})";
 const std::string bigram = replaced(trigram, "3", "2");
-const Tensor text = Tensor::from<std::int64_t>({0, 1, 0, 2, 0, 1, 3, 0, 1, 1}, {1, 10});
+Tensor text() { return Tensor::from<std::int64_t>({0, 1, 0, 2, 0, 1, 3, 0, 1, 1}, {1, 10}); }
 
 TEST(Ngram, CountsArePerContextShares) {
     Ngram model(config_of(bigram));
-    model.count({.input_ids = text});
+    model.count({.input_ids = text()});
     model.estimate();
     const NoGrad no_grad;
     // After 0: 1, 2, 1, 1. After 3: 0 alone.
@@ -43,7 +43,7 @@ TEST(Ngram, CountsArePerContextShares) {
 
 TEST(Ngram, SmoothingGivesEveryTokenAShare) {
     Ngram model(config_of(replaced(bigram, "\"order\"", "\"smoothing\": 0.5, \"order\"")));
-    model.count({.input_ids = text});
+    model.count({.input_ids = text()});
     model.estimate();
     const std::vector<double> row = ops::select(model.table(), 0, 0).to_vector<double>();
     EXPECT_NEAR(std::exp(row[1]), 3.5 / 6, 1e-7);
@@ -53,10 +53,10 @@ TEST(Ngram, SmoothingGivesEveryTokenAShare) {
 TEST(Ngram, CountingReachesTheMaximumOfTheLikelihood) {
     for (const std::string& order : {bigram, trigram}) {
         Ngram model(config_of(order));
-        model.count({.input_ids = text});
+        model.count({.input_ids = text()});
         model.estimate();
         nn::set_requires_grad(model, true);
-        const Tensor loss = model.loss({.input_ids = text});
+        const Tensor loss = model.loss({.input_ids = text()});
         backward(loss);
         for (const double slope : model.table().grad().to_vector<double>()) EXPECT_NEAR(slope, 0, 1e-7);
         EXPECT_TRUE(std::isfinite(loss.item()));
@@ -65,7 +65,7 @@ TEST(Ngram, CountingReachesTheMaximumOfTheLikelihood) {
 
 TEST(Ngram, WhatWasNeverSeenIsImpossible) {
     Ngram model(config_of(bigram));
-    model.count({.input_ids = text});
+    model.count({.input_ids = text()});
     model.estimate();
     EXPECT_TRUE(std::isinf(model.loss({.input_ids = Tensor::from<std::int64_t>({0, 0}, {1, 2})}).item()));
 }
@@ -73,7 +73,7 @@ TEST(Ngram, WhatWasNeverSeenIsImpossible) {
 TEST(Ngram, EveryEntryLearns) {
     const auto model = build(config_of(trigram));
     testing::randomise(*model);
-    testing::expect_gradients(*model, [&] { return model->loss({.input_ids = text}); });
+    testing::expect_gradients(*model, [&] { return model->loss({.input_ids = text()}); });
 }
 
 TEST(Ngram, DecodingIsForwardAndABatchIsItsRows) {
@@ -98,12 +98,12 @@ TEST(Ngram, DecodingIsForwardAndABatchIsItsRows) {
 
 TEST(Ngram, SavesAndLoads) {
     Ngram model(config_of(trigram));
-    model.count({.input_ids = text});
+    model.count({.input_ids = text()});
     model.estimate();
     const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "ngram";
     save(model, folder);
     const NoGrad no_grad;
-    EXPECT_TRUE(same_bits(load(folder)->forward({.input_ids = text}), model.forward({.input_ids = text})));
+    EXPECT_TRUE(same_bits(load(folder)->forward({.input_ids = text()}), model.forward({.input_ids = text()})));
     std::filesystem::remove_all(folder);
 }
 

@@ -28,10 +28,12 @@ DType dtype_of_tag(const std::string& tag, const std::string& path) {
 }  // namespace
 
 // A program that was carried to another machine is told where the tree is.
-std::string golden_path(const std::string& file) {
+std::string source_path(const std::string& file) {
     const char* given = std::getenv("TESSERA_SOURCE_DIR");
-    return std::string(given ? given : TESSERA_SOURCE_DIR) + "/tests/goldens/" + file;
+    return std::string(given ? given : TESSERA_SOURCE_DIR) + "/" + file;
 }
+
+std::string golden_path(const std::string& file) { return source_path("tests/goldens/" + file); }
 
 Golden::Golden(const std::string& file) : file_(file) {
     const std::string path = golden_path(file);

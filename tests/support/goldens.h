@@ -26,6 +26,7 @@ class Golden {
     std::map<std::string, std::string> metadata_;
 };
 
+std::string source_path(const std::string& file);  // of this repository, wherever the tests run
 std::string golden_path(const std::string& file);
 
 }  // namespace tessera::testing

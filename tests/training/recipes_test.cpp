@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "models/catalog.h"
+#include "support/goldens.h"
 #include "training/objective.h"
 #include "training/recipe_keys.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 TEST(Recipes, AllResolveAndNameAModel) {
     std::size_t count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(TESSERA_SOURCE_DIR "/recipes")) {
+    for (const auto& entry : std::filesystem::directory_iterator(testing::source_path("recipes"))) {
         const std::string file = entry.path().string();
         const Recipe recipe = read_recipe(resolve_recipe(formats::Json::read(file), {}, file));
         formats::Json config = *recipe.resolved.json().find("model");
