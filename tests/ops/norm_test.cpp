@@ -79,6 +79,23 @@ TEST(AddNorm, StreamedRowsAreTheSame) {
                 << r;
 }
 
+// Long rows are written two at a time, whole vectors at a time or not, and an odd one may be left over.
+TEST(RmsNorm, StreamedRowsAreTheSame) {
+    for (const std::int64_t width : {1024, 4096, 4100, 8192}) {
+        const std::int64_t rows = ((std::int64_t{17} << 20) / (4 * width)) | 1;
+        const Tensor x = random_tensor({3, width}, 4, -5, 5, DType::F32),
+                     w = random_tensor({width}, 5, -1, 1, DType::F32);
+        const Tensor many = Tensor::empty({rows, width});
+        for (std::int64_t r = 0; r < rows; ++r)
+            std::copy_n(x.data<float>() + r % 3 * width, width, many.data<float>() + r * width);
+        const Tensor few = ops::rms_norm(x, w), all = ops::rms_norm(many, w);
+        for (std::int64_t r = 0; r < rows; ++r)
+            ASSERT_TRUE(std::equal(few.data<float>() + r % 3 * width, few.data<float>() + (r % 3 + 1) * width,
+                                   all.data<float>() + r * width))
+                << width << " wide, row " << r;
+    }
+}
+
 // Each gradient may be wanted alone; the bits are those of asking for all.
 TEST(Norm, GradientsAreMadeOnDemand) {
     const Tensor gradient = random_tensor({40, 5}, 9, -1, 1, DType::F32);

@@ -95,14 +95,70 @@ void write_and_read_on(NormRow<T>& r, const T* x) {
     r.squares = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
 }
 
+// The same for two rows at once, which read the weight together: a long row, the one after it and the weight do not fit
+// the first cache, and the fewer lines come back from the second the better.
 template <class T>
-void rms_norm_row(NormRow<T>& r) {
-    const T* x = add_residual(r);
+void write_two_and_read_on(NormRow<T>& a, NormRow<T>& b) {
+    const row::Tag<T> d;
+    constexpr std::int64_t distance = 32768 / sizeof(T);
+    const std::int64_t lanes = row::lanes_of<T>();
+    const auto a_rstd = row::set<T>(a.rstd), b_rstd = row::set<T>(b.rstd);
+    const auto two_vectors = [&](std::int64_t i, auto& a0, auto& a1, auto& b0, auto& b1) HWY_ATTR {
+        const row::Streamed<T> at0{{i}}, at1{{i + lanes}};
+        for (const row::Streamed<T>& at : {at0, at1}) {
+            __builtin_prefetch(a.next + at.i + distance, 0, 2);
+            __builtin_prefetch(b.next + at.i + distance, 0, 2);
+        }
+        const auto u0 = at0.load(a.next), u1 = at1.load(a.next), v0 = at0.load(b.next), v1 = at1.load(b.next);
+        const auto w0 = at0.load(a.weight), w1 = at1.load(a.weight);
+        const auto y0 = hn::Mul(hn::Mul(at0.load(a.x), a_rstd), w0), y1 = hn::Mul(hn::Mul(at1.load(a.x), a_rstd), w1);
+        const auto z0 = hn::Mul(hn::Mul(at0.load(b.x), b_rstd), w0), z1 = hn::Mul(hn::Mul(at1.load(b.x), b_rstd), w1);
+        at0.write(y0, a.out);
+        at1.write(y1, a.out);
+        at0.write(z0, b.out);
+        at1.write(z1, b.out);
+        a0 = hn::Add(a0, hn::Mul(u0, u0));
+        a1 = hn::Add(a1, hn::Mul(u1, u1));
+        b0 = hn::Add(b0, hn::Mul(v0, v0));
+        b1 = hn::Add(b1, hn::Mul(v1, v1));
+    };
+    auto a0 = hn::Zero(d), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+    for (std::int64_t i = 0; i < a.width; i += 4 * lanes) {
+        two_vectors(i, a0, a1, b0, b1);
+        two_vectors(i + 2 * lanes, a2, a3, b2, b3);
+    }
+    a.squares = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a0, a1), hn::Add(a2, a3))));
+    b.squares = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(b0, b1), hn::Add(b2, b3))));
+}
+
+template <class T>
+void take_rstd(NormRow<T>& r, const T* x) {
     const T squares = r.squares >= 0 && !r.residual ? r.squares : sum_of_squares(x, r.width);
     r.squares = -1;
     r.rstd = T(1) / std::sqrt(squares / static_cast<T>(r.width) + r.eps);
+}
+
+// Whether the row is written past the caches, whole vectors at a time, while another one is read.
+template <class T>
+bool reads_on(const NormRow<T>& r) {
     const bool whole_vectors = r.width % (4 * row::lanes_of<T>()) == 0 && is_aligned(r.out);
-    if (r.stream && !r.residual && whole_vectors && r.next != r.x) return write_and_read_on(r, x);
+    return r.stream && !r.residual && whole_vectors && r.next != r.x;
+}
+
+template <class T>
+bool rms_norm_two_rows(NormRow<T>& a, NormRow<T>& b) {
+    if (!reads_on(a) || !reads_on(b)) return false;
+    take_rstd(a, a.x);
+    take_rstd(b, b.x);
+    write_two_and_read_on(a, b);
+    return true;
+}
+
+template <class T>
+void rms_norm_row(NormRow<T>& r) {
+    const T* x = add_residual(r);
+    take_rstd(r, x);
+    if (reads_on(r)) return write_and_read_on(r, x);
     const auto rstd = row::set<T>(r.rstd);
     row::walk<T>(r.width, r.stream, r.out, [=, weight = r.weight, next = r.next, out = r.out](auto at) HWY_ATTR {
         row::fetch_ahead(next, at.i);
@@ -156,6 +212,8 @@ void layer_norm_f32(NormRow<float>& r) { layer_norm_row(r); }
 void layer_norm_f64(NormRow<double>& r) { layer_norm_row(r); }
 void rms_norm_f32(NormRow<float>& r) { rms_norm_row(r); }
 void rms_norm_f64(NormRow<double>& r) { rms_norm_row(r); }
+bool rms_norm_two_f32(NormRow<float>& a, NormRow<float>& b) { return rms_norm_two_rows(a, b); }
+bool rms_norm_two_f64(NormRow<double>& a, NormRow<double>& b) { return rms_norm_two_rows(a, b); }
 
 }  // namespace
 }  // namespace tessera::HWY_NAMESPACE
@@ -165,8 +223,12 @@ HWY_AFTER_NAMESPACE();
 namespace tessera {
 namespace {
 
+// What to do with a row, and, if there is such a way, with two at once (false: not with these two).
 template <class T>
-using RowFunction = void(NormRow<T>&);
+struct RowFunctions {
+    void (*one)(NormRow<T>&);
+    bool (*two)(NormRow<T>&, NormRow<T>&);
+};
 
 // The sum of a row in a 16-bit format, rounded as it is stored: what is normalised is what the caller gets.
 template <class T>
@@ -177,8 +239,23 @@ void add_rounded(NormRow<float>& r, const Rows<T>& residual, const Rows<T>& sum,
     r.x = load_row<float>(sum[row], sum.stride(), r.width, buffer);
 }
 
+// Rows of [begin, end) two at a time, as long as two others follow; returns the first row that is left to do.
+template <class T>
+std::int64_t run_pairs(const Rows<T>& x, const Rows<T>& out, const RowValues<T>& rstds, const NormRow<T>& common,
+                       std::int64_t begin, std::int64_t end, const RowFunctions<T>& functions) {
+    NormRow<T> a = common, b = common;
+    for (; begin + 3 < end; begin += 2) {
+        a.x = x[begin], b.x = x[begin + 1];
+        a.next = x[begin + 2], b.next = x[begin + 3];
+        a.out = out[begin], b.out = out[begin + 1];
+        if (!functions.two(a, b)) break;
+        rstds[begin] = a.rstd, rstds[begin + 1] = b.rstd;
+    }
+    return begin;
+}
+
 template <class T, class Compute>
-void run_rows(const kernels::NormForward& n, RowFunction<Compute>* function) {
+void run_rows(const kernels::NormForward& n, const RowFunctions<Compute>& functions) {
     const bool adds = n.residual.defined();
     const std::int64_t width = n.x.row_length(), rows = n.x.rows();
     const Rows<T> x(n.x), residual(adds ? n.residual : n.x), out(n.out), sum(adds ? n.sum : n.out);
@@ -195,6 +272,11 @@ void run_rows(const kernels::NormForward& n, RowFunction<Compute>* function) {
         r.eps = static_cast<Compute>(n.eps);
         r.width = width;
         r.stream = stream;
+        if constexpr (std::is_same_v<T, Compute>) {
+            constexpr std::int64_t half_first_cache = 16384 / sizeof(T);
+            if (functions.two && direct && !adds && x.stride() == 1 && width >= half_first_cache)
+                begin = run_pairs(x, out, rstds, r, begin, end, functions);
+        }
         for (std::int64_t i = begin; i < end; ++i) {
             r.x = r.next = load_row<Compute>(x[i], x.stride(), width, x_buffer);
             if constexpr (is_half<T>) {
@@ -205,7 +287,7 @@ void run_rows(const kernels::NormForward& n, RowFunction<Compute>* function) {
                 if (adds) r.sum = sum[i];
             }
             r.out = result_row<Compute>(out[i], out.stride(), out_buffer);
-            function(r);
+            functions.one(r);
             store_row<Compute>(r.out, out[i], out.stride(), width);
             if (n.mean.defined()) means[i] = r.mean;
             rstds[i] = r.rstd;
@@ -213,7 +295,8 @@ void run_rows(const kernels::NormForward& n, RowFunction<Compute>* function) {
     });
 }
 
-void run(const char* name, const kernels::NormForward& n, RowFunction<float>* f32, RowFunction<double>* f64) {
+void run(const char* name, const kernels::NormForward& n, const RowFunctions<float>& f32,
+         const RowFunctions<double>& f64) {
     visit_float(n.x.dtype, name, [&]<class T>(Type<T>) {
         if constexpr (std::is_same_v<T, double>)
             run_rows<T, double>(n, f64);
@@ -226,13 +309,17 @@ HWY_EXPORT(layer_norm_f32);
 HWY_EXPORT(layer_norm_f64);
 HWY_EXPORT(rms_norm_f32);
 HWY_EXPORT(rms_norm_f64);
+HWY_EXPORT(rms_norm_two_f32);
+HWY_EXPORT(rms_norm_two_f64);
 
 void layer_norm_on_cpu(const kernels::NormForward& n) {
-    run("layer_norm", n, &HWY_DYNAMIC_DISPATCH(layer_norm_f32), &HWY_DYNAMIC_DISPATCH(layer_norm_f64));
+    run("layer_norm", n, {&HWY_DYNAMIC_DISPATCH(layer_norm_f32), nullptr},
+        {&HWY_DYNAMIC_DISPATCH(layer_norm_f64), nullptr});
 }
 
 void rms_norm_on_cpu(const kernels::NormForward& n) {
-    run("rms_norm", n, &HWY_DYNAMIC_DISPATCH(rms_norm_f32), &HWY_DYNAMIC_DISPATCH(rms_norm_f64));
+    run("rms_norm", n, {&HWY_DYNAMIC_DISPATCH(rms_norm_f32), &HWY_DYNAMIC_DISPATCH(rms_norm_two_f32)},
+        {&HWY_DYNAMIC_DISPATCH(rms_norm_f64), &HWY_DYNAMIC_DISPATCH(rms_norm_two_f64)});
 }
 
 const Fill fill_layer_norm{kernels::layer_norm, DeviceKind::CPU, layer_norm_on_cpu};
