@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/memory.h"
 #include "data/permutation.h"
 #include "ops/binary.h"
 #include "tensor/tape.h"
@@ -36,6 +37,7 @@ Trainer::Trainer(models::Model& model, const Objective& objective, const Recipe&
     : model_(model), objective_(objective), recipe_(recipe), device_(device), groups_(learning(model), recipe) {
     if (keeps_average())
         groups_.visit_values([&](const Tensor& flat) { averages_.push_back(flat.to(DType::F32).clone()); });
+    release_cached(device);  // what the parameters lay in before they moved into flat buffers
 }
 
 Trainer::~Trainer() {
