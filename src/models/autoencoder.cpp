@@ -40,20 +40,18 @@ class Autoencoder : public Model, public LayerWise {
         return ops::mse(forward(batch, context, {}), flat_pictures(batch.pixel_values, input_width_));
     }
 
-    // Layer by layer (Bengio et al. 2006): each layer of the encoder and its mirror image in the decoder rebuild what
-    // the layer below gives, and nothing flows back below them. What a layer misses counts as a share of what it was
-    // given, because codes grow while they are learned.
-    Tensor layer_wise_loss(const Batch& batch, const nn::Context&) const override {
-        Tensor below = flat_pictures(batch.pixel_values, input_width_), total;
-        for (std::size_t i = 0; i < encoder_.layers.size(); ++i) {
-            const Tensor code = encoder_.layer(i, below);
-            const Tensor missed = ops::mse(decoder_.layer(encoder_.layers.size() - 1 - i, code), below);
-            const Tensor part = ops::div(
-                missed, ops::add(mean_square(below), Tensor::full({}, 1e-12, missed.dtype(), missed.device())));
-            total = total.defined() ? ops::add(total, part) : part;
-            below = code.detach();
-        }
-        return total;
+    // Layer by layer (Bengio et al. 2006): a layer of the encoder and its mirror image in the decoder rebuild what the
+    // layer below gives. What they miss counts as a share of what they were given, because layers differ in size.
+    std::size_t layers() const override { return encoder_.layers.size(); }
+
+    Tensor layer_loss(const Batch& batch, std::size_t layer, const nn::Context&) const override {
+        const Tensor below = encoder_.below(layer, flat_pictures(batch.pixel_values, input_width_));
+        const Tensor missed = ops::mse(decoder_.layer(layers() - 1 - layer, encoder_.layer(layer, below)), below);
+        return ops::div(missed, ops::add(mean_square(below), Tensor::full({}, 1e-12, missed.dtype(), missed.device())));
+    }
+
+    std::vector<std::string> layer_parameters(std::size_t layer) const override {
+        return {text_of("encoder.", layer, "."), text_of("decoder.", layers() - 1 - layer, ".")};
     }
 
     void visit(const nn::Visitor& visitor) override {
@@ -75,7 +73,7 @@ static std::unique_ptr<Model> autoencoder(const Config& config) {
     return std::make_unique<Autoencoder>(config, widths, read_activation(config, "activation", "relu"));
 }
 
-static constexpr Vision vision{.pictures = flat_picture_settings};
+static constexpr Vision vision{.pictures = flat_picture_settings, .rebuilds = true};
 
 static const RegisterArchitecture register_autoencoder(
     {"autoencoder", "Hinton & Salakhutdinov, Reducing the Dimensionality of Data with Neural Networks, 2006",

@@ -14,6 +14,7 @@ class Mlp : public nn::Module {
 
     Tensor forward(const Tensor& x, const nn::Context& context, double dropout = 0) const;
     Tensor layer(std::size_t index, const Tensor& x) const;  // one of them, with its activation
+    Tensor below(std::size_t index, const Tensor& x) const;  // what layer `index` is given, without a gradient
     void visit(const nn::Visitor& visitor) override;
 
     std::vector<nn::Linear> layers;

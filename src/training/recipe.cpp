@@ -1,5 +1,6 @@
 #include "training/recipe.h"
 
+#include <limits>
 #include <sstream>
 
 #include "core/error.h"
@@ -82,6 +83,8 @@ Recipe read_recipe(const Config& resolved) {
     recipe.validation_data = data.texts("validation");
     recipe.length = data.positive("length");
     recipe.shuffle = data.boolean("shuffle");
+    recipe.limit = data.integer("limit");
+    if (recipe.limit == 0) recipe.limit = std::numeric_limits<std::int64_t>::max();
     recipe.batch = resolved.positive("batch");
     recipe.accumulate = resolved.positive("accumulate");
     recipe.steps = resolved.positive("steps");
