@@ -1,5 +1,6 @@
 // The SpamAssassin corpus as the readers of src/data read it: train.tsv and validation.tsv with a text, a tab and "ham" or
-// "spam" per line, and the same texts without labels in train.txt and validation.txt. Called by tools/fetch_data.
+// "spam" per line, the same texts without labels in train.txt and validation.txt, and in …-subjects.tsv the bodies with
+// their subjects. Called by tools/fetch_data.
 //
 // A text is the subject and the beginning of the body as a person reads it, in printable ASCII. What gives the class
 // away without being read (headers, marks of mailing lists and of answers) is left out, and so are repeated texts.
@@ -48,7 +49,14 @@ function readable(message) {
     return /html/i.test(type) || /<html|<body/i.test(text) ? withoutMarkup(text) : text;
 }
 
-function textOf(message) {
+const plain = (text) => text
+    .replace(/[^\x20-\x7e]+/g, ' ')
+    .replace(/([-_=*~#+.])\1{3,}/g, '$1$1$1')
+    .replace(/https?:\/\/\S+/gi, 'http')
+    .replace(/\s+/g, ' ')
+    .trim();
+
+function partsOf(message) {
     const subject = header(halves(message)[0], 'subject')
         .replace(/=\?[^?]*\?[bq]\?[^?]*\?=/gi, ' ')
         .replace(/\[[^\]]*\]/g, ' ')
@@ -57,8 +65,8 @@ function textOf(message) {
         .split(/\r?\n/)
         .filter((line) => !/^\s*[>|]|^On .*wrote:|^--* ?Original Message/i.test(line) && !/wrote:\s*$/.test(line))
         .join(' ');
-    const text = `${subject}. ${body}`.replace(/[^\x20-\x7e]+/g, ' ').replace(/([-_=*~#+.])\1{3,}/g, '$1$1$1');
-    return text.replace(/https?:\/\/\S+/gi, 'http').replace(/\s+/g, ' ').trim().slice(0, longest).trim();
+    const cut = (text) => plain(text).slice(0, longest).trim();
+    return { subject: cut(subject), body: cut(body), text: cut(`${subject}. ${body}`) };
 }
 
 const [from, to] = process.argv.slice(2);
@@ -66,14 +74,16 @@ const messages = [], seen = new Set();
 for (const group of readdirSync(from).filter((name) => /(ham|spam)-\d$/.test(name)).sort()) {
     for (const file of readdirSync(join(from, group)).filter((name) => name.endsWith('.json')).sort()) {
         const { text: message, checksum } = JSON.parse(readFileSync(join(from, group, file), 'utf8'));
-        const text = textOf(message), key = text.toLowerCase().replace(/[^a-z]/g, '').slice(0, 150);
+        const { subject, body, text } = partsOf(message), key = text.toLowerCase().replace(/[^a-z]/g, '').slice(0, 150);
         if (key.length < shortest || seen.has(key)) continue;
         seen.add(key);
-        messages.push({ order: checksum.value, text, label: group.startsWith('spam') ? 'spam' : 'ham' });
+        messages.push({ order: checksum.value, text, subject, body, label: group.startsWith('spam') ? 'spam' : 'ham' });
     }
 }
 messages.sort((a, b) => (a.order < b.order ? -1 : 1));  // by checksum: in no order that means anything
 for (const [name, part] of [['train', messages.slice(0, -validation)], ['validation', messages.slice(-validation)]]) {
     writeFileSync(join(to, `${name}.tsv`), part.map((one) => `${one.text}\t${one.label}\n`).join(''));
+    const titled = part.filter((one) => /[a-z]{3}/i.test(one.subject) && one.body.length >= shortest);
+    writeFileSync(join(to, `${name}-subjects.tsv`), titled.map((one) => `${one.body}\t${one.subject}\n`).join(''));
     writeFileSync(join(to, `${name}.txt`), part.map((one) => `${one.text}\n`).join(''));
 }

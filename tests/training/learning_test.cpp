@@ -141,7 +141,7 @@ TEST_F(Letters, AnEncoderLearnsToFillGapsAndThenToTellTheKinds) {
 }
 
 TEST_F(Letters, AnEncoderDecoderAnswersInWords) {
-    const Outcome answers = learn(folder_, "t5-spam.quick.json",
+    const Outcome answers = learn(folder_, "t5-subject.quick.json",
                                   settings(".tsv", {"steps=60", "optimizer.learning_rate=0.005",
                                                     "model={\"model_type\": \"t5\", \"d_model\": 32, \"d_kv\": 8, "
                                                     "\"d_ff\": 64, \"num_layers\": 1, \"num_heads\": 4, "
