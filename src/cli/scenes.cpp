@@ -183,7 +183,7 @@ int scenes_command(const std::vector<std::string>& arguments) {
                  "tessera scenes preview FILE.scenes.json -o sheet.png     scenes on one sheet, with their texts\n"
                  "tessera scenes write FILE.scenes.json -o DIR             PNG files and JSON lines\n"
                  "tessera scenes texts FILE.scenes.json                    prefix, tab, suffix, one a line\n"
-                 "tessera scenes score DIR FILE.scenes.json                how well a model answers\n"
+                 "tessera scenes score DIR FILE.scenes.json                a model answers, and is marked\n"
                  "Each has --help; docs/scenes.md says what a scene set is.\n");
     return asked ? 0 : 2;
 }

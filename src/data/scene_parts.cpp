@@ -52,9 +52,10 @@ std::optional<ScenePicture> picture_of(const fs::path& file, const std::vector<s
     return picture;
 }
 
-std::vector<fs::path> files_named(const std::multimap<std::string, fs::path>& files, const std::string& object) {
+std::vector<fs::path> files_named(const std::multimap<std::string, fs::path>& files,
+                                  const std::vector<std::string>& names) {
     std::vector<fs::path> found;
-    for (const std::string& name : picture_names(object)) {
+    for (const std::string& name : names) {
         const auto [begin, end] = files.equal_range(name);
         for (auto each = begin; each != end && found.size() < most_pictures; ++each)
             if (fs::file_size(each->second) <= most_bytes) found.push_back(each->second);
@@ -81,7 +82,8 @@ std::vector<SceneSubject> load_subjects(const SceneSettings& settings) {
     for (std::size_t style = 0; style < settings.styles.size(); ++style) {
         const auto files = files_of(settings.styles[style], settings);
         for (std::size_t subject = 0; subject < settings.objects.size(); ++subject)
-            for (fs::path& file : files_named(files, settings.objects[subject]))
+            for (fs::path& file :
+                 files_named(files, picture_names(settings.objects[subject], settings.styles[style] == clip_art)))
                 sources.push_back({subject, style, std::move(file)});
     }
     const std::vector<std::int64_t> sides = scene_sides(settings.size);
