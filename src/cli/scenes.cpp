@@ -1,4 +1,4 @@
-// tessera scenes: looks at a scene set, writes it to files, prints its texts.
+// tessera scenes: looks at a scene set, writes it to files, prints its texts; scenes_score.cpp marks a model's answers.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
