@@ -53,7 +53,8 @@ class DotProductAttention : public SelfAttention {
    private:
     Tensor heads_of(const Tensor& projected, std::int64_t heads) const;
     ops::AttentionOptions options(const Context& context) const;
-    void add_alibi(ops::AttentionOptions& how, const KeyValues& seen, const Tensor& starts, Device device) const;
+    void add_alibi(ops::AttentionOptions& how, const KeyValues& seen, std::int64_t count, const Tensor& starts,
+                   Cache* cache) const;
 
     DotProductSettings settings_;
     Rope rope_;
