@@ -8,6 +8,7 @@
 #include "data/permutation.h"
 #include "ops/binary.h"
 #include "tensor/tape.h"
+#include "training/memory_use.h"
 
 namespace tessera::training {
 namespace {
@@ -72,6 +73,7 @@ StepReport Trainer::step() {
     const auto start = std::chrono::steady_clock::now();
     StepReport report{.step = step_ + 1, .learning_rate = learning_rate(recipe_.schedule, step_)};
     groups_.zero_gradients();
+    const ActivationMeter activations(device_);
     const std::int64_t first = step_ * recipe_.accumulate;
     std::vector<TrainingBatch> batches;
     std::string origin;
@@ -101,6 +103,8 @@ StepReport Trainer::step() {
     report.smoothed_loss = smoothed_loss_;
     ++step_;
     report.seconds = seconds_since(start);
+    report.memory_bytes = memory_held(device_);
+    report.activation_bytes = activations.bytes();
     return report;
 }
 
