@@ -224,6 +224,11 @@ TEST_F(Train, AdaptersRunAloneAndMergedAlike) {
     EXPECT_EQ(alone, tokens({"generate", model(), "--adapter", at("adapter")}));
     EXPECT_EQ(alone, tokens({"generate", at("merged")}));
     EXPECT_NE(alone, tokens({"generate", model()}));
+    // Ids in, ids out, whatever tokenizer lies there.
+    for (const std::string& folder : {at("adapter"), at("merged")})
+        EXPECT_EQ(expect_success({"generate", folder, "--ids", "5,6", "--max-new", "3"})
+                      .out.find_first_not_of("0123456789,\n"),
+                  std::string::npos);
     const auto loss = [&](const std::string& path) {
         const Json result = json_of({"eval", path, data(), "data.length=24"});
         return result.find("loss")->as_number();
