@@ -57,7 +57,10 @@ Schedule read_schedule(const Config& resolved, std::int64_t steps) {
 
 // Targets may stand in one text, as "q_proj,v_proj".
 std::optional<models::AdapterSettings> read_lora(const Config& lora) {
-    models::AdapterSettings settings{.rank = lora.integer("rank"), .alpha = lora.number("alpha"), .targets = {}};
+    models::AdapterSettings settings{.rank = lora.integer("rank"),
+                                     .alpha = lora.number("alpha"),
+                                     .dropout = from_zero(lora, "dropout", 1),
+                                     .targets = {}};
     if (settings.rank == 0) return std::nullopt;
     if (settings.alpha == 0) settings.alpha = 2 * static_cast<double>(settings.rank);
     for (const std::string& text : lora.texts("targets")) {

@@ -49,6 +49,7 @@ constexpr RecipeKey keys[] = {
     {"rates", numbers_by_name, "{}", "learning rates times this factor where the name contains the key"},
     {"lora.rank", count, "0", "learn adapters of this rank beside frozen weights; 0: the weights themselves"},
     {"lora.alpha", number, "0", "adapters count alpha / rank; 0: twice the rank"},
+    {"lora.dropout", number, "0", "the share of what adapters see that is dropped while they learn"},
     {"lora.targets", texts, "[\"all-linear\"]", "the Hub's names of layers to adapt, such as q_proj,v_proj"},
     {"precision", text, "\"f32\"", "f32 or bf16: of the weights in use; the optimizer keeps f32"},
     {"recompute", boolean, "false", "blocks are computed again in backward: less memory, a third more time"},

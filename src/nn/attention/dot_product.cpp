@@ -117,9 +117,9 @@ void DotProductAttention::add_alibi(ops::AttentionOptions& how, const KeyValues&
 Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cache* cache) const {
     check(x.rank() == 3 && x.size(2) == settings_.width, "attention: input of shape ", x.shape(), ", expected (B, T, ",
           settings_.width, ")");
-    Tensor q = heads_of(query.forward(x), settings_.heads);
-    Tensor k = heads_of(key.forward(x), settings_.kv_heads);
-    const Tensor v = heads_of(value.forward(x), settings_.kv_heads);
+    Tensor q = heads_of(query.forward(x, context), settings_.heads);
+    Tensor k = heads_of(key.forward(x, context), settings_.kv_heads);
+    const Tensor v = heads_of(value.forward(x, context), settings_.kv_heads);
     if (query_norm) q = query_norm->forward(q);
     if (key_norm) k = key_norm->forward(k);
     if (settings_.rope) {
@@ -139,7 +139,7 @@ Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cac
     }
     if (settings_.alibi) add_alibi(how, seen, x.size(1), context.mask.starts, cache);
     const Tensor mixed = ops::attention(q, seen.key, seen.value, how);
-    return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}));
+    return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}), context);
 }
 
 std::unique_ptr<Cache> DotProductAttention::make_cache(std::int64_t capacity) const {
@@ -148,16 +148,18 @@ std::unique_ptr<Cache> DotProductAttention::make_cache(std::int64_t capacity) co
     return std::make_unique<FullCache>(capacity);
 }
 
-KeyValues DotProductAttention::project(const Tensor& memory) const {
-    return {heads_of(key.forward(memory), settings_.kv_heads), heads_of(value.forward(memory), settings_.kv_heads)};
+KeyValues DotProductAttention::project(const Tensor& memory, const Context& context) const {
+    return {heads_of(key.forward(memory, context), settings_.kv_heads),
+            heads_of(value.forward(memory, context), settings_.kv_heads)};
 }
 
 Tensor DotProductAttention::attend(const Tensor& x, const KeyValues& memory, const ops::AttentionMask& mask,
                                    const Context& context) const {
     ops::AttentionOptions how = options(context);
     how.mask = mask;
-    const Tensor mixed = ops::attention(heads_of(query.forward(x), settings_.heads), memory.key, memory.value, how);
-    return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}));
+    const Tensor mixed =
+        ops::attention(heads_of(query.forward(x, context), settings_.heads), memory.key, memory.value, how);
+    return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}), context);
 }
 
 void DotProductAttention::visit(const Visitor& visitor) {

@@ -41,7 +41,7 @@ class DotProductAttention : public SelfAttention {
 
     // Cross attention in two steps, so that what comes from the memory is made once: (B, S, memory_width) → keys,
     // values.
-    KeyValues project(const Tensor& memory) const;
+    KeyValues project(const Tensor& memory, const Context& context) const;
     Tensor attend(const Tensor& x, const KeyValues& memory, const ops::AttentionMask& mask,
                   const Context& context) const;
 
