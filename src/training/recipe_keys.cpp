@@ -23,6 +23,7 @@ constexpr RecipeKey keys[] = {
     {"data.separator", text, "\"\"", "cuts text files into documents where it stands"},
     {"data.field", text, "\"text\"", "the member of a JSON line that holds the text"},
     {"data.shuffle", boolean, "true", "another order every epoch, by the seed"},
+    {"data.shard", text, "\"0/1\"", "the part of the examples for this process: 2/4 is the third of four"},
     {"data.mask", number, "0.15", "masked: the share of tokens to predict"},
     {"data.whole_words", boolean, "false", "masked: words are masked whole"},
     {"data.noise", number, "0.15", "span and denoise: the share of tokens taken out"},

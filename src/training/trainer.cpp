@@ -45,9 +45,11 @@ Trainer::~Trainer() {
 
 TrainingBatch Trainer::make_batch(std::int64_t number) const {
     std::vector<std::int64_t> examples;
-    for (std::int64_t i = number * recipe_.batch; i < (number + 1) * recipe_.batch; ++i)
-        examples.push_back(recipe_.shuffle ? data::shuffled_example(i, objective_.examples(), recipe_.key(Use::order))
-                                           : i % objective_.examples());
+    for (std::int64_t i = number * recipe_.batch; i < (number + 1) * recipe_.batch; ++i) {
+        const std::int64_t at = i * recipe_.shards + recipe_.shard;  // in the order that all processes share
+        examples.push_back(recipe_.shuffle ? data::shuffled_example(at, objective_.examples(), recipe_.key(Use::order))
+                                           : at % objective_.examples());
+    }
     return objective_.batch(examples, recipe_.key(Use::noise).child(static_cast<std::uint64_t>(number)));
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <condition_variable>
+#include <mutex>
 
 #include "models/adapters.h"
 #include "models/catalog.h"
@@ -97,6 +99,78 @@ TEST(Trainer, TwentyStepsMatchTheReference) {
     for (const auto& [name, value] :
          models::checkpoint_tensors(*model, model->weights, [](const Tensor& parameter) { return parameter.detach(); }))
         EXPECT_LE(relative_error(value, expected["final." + name]), 1e-4) << name;
+}
+
+// Notes what was asked of it, and can fail.
+class Watched : public Rows {
+   public:
+    using Rows::Rows;
+    TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey key) const override {
+        check(examples[0] != fails_at, "row ", fails_at, " cannot be read");
+        TrainingBatch result = Rows::batch(examples, key);
+        const std::lock_guard lock(mutex_);
+        asked_.insert(asked_.end(), examples.begin(), examples.end());
+        changed_.notify_all();
+        return result;
+    }
+    // Waits until this example has been asked for.
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
+        std::unique_lock lock(mutex_);
+        const auto is_there = [&] { return std::count(asked_.begin(), asked_.end(), wants) > 0; };
+        EXPECT_TRUE(wants < 0 || changed_.wait_for(lock, std::chrono::seconds(20), is_there));
+        return Rows::loss(model, batch, context);
+    }
+    std::vector<std::int64_t> asked() const {
+        const std::lock_guard lock(mutex_);
+        return asked_;
+    }
+    std::int64_t fails_at = -1, wants = -1;
+
+   private:
+    mutable std::mutex mutex_;
+    mutable std::condition_variable changed_;
+    mutable std::vector<std::int64_t> asked_;
+};
+
+TEST(Trainer, TheNextBatchIsMadeWhileThisOneIsLearned) {
+    const auto model = small();
+    Watched rows(curve_data());
+    rows.wants = 2;
+    const Recipe recipe = recipe_of({"batch=2", "steps=2"});
+    Trainer trainer(*model, rows, recipe);
+    trainer.step();
+    EXPECT_EQ(rows.asked(), (std::vector<std::int64_t>{0, 1, 2, 3}));
+}
+
+TEST(Trainer, ABatchThatCannotBeMadeStopsItsOwnStep) {
+    const auto model = small();
+    Watched rows(curve_data());
+    rows.fails_at = 4;
+    const Recipe recipe = recipe_of({"batch=2", "steps=9"});
+    Trainer trainer(*model, rows, recipe);
+    trainer.step();
+    trainer.step();  // the third is in the making
+    expect_error([&] { trainer.step(); }, {"row 4 cannot be read"});
+    EXPECT_EQ(trainer.steps(), 2);
+}
+
+TEST(Trainer, ShardsShareTheExamples) {
+    const auto asked = [](const char* shard, const char* shuffle) {
+        const auto model = small();
+        const Watched rows(curve_data());
+        const Recipe recipe = recipe_of({"batch=2", "steps=4", shard, shuffle});
+        Trainer trainer(*model, rows, recipe);
+        while (!trainer.finished()) trainer.step();
+        return rows.asked();
+    };
+    EXPECT_EQ(asked("data.shard=1/3", "data.shuffle=false"), (std::vector<std::int64_t>{1, 4, 7, 10, 13, 16, 19, 22}));
+    std::vector<std::int64_t> both = asked("data.shard=0/2", "data.shuffle=true"),
+                              second = asked("data.shard=1/2", "data.shuffle=true");
+    both.insert(both.end(), second.begin(), second.end());
+    std::sort(both.begin(), both.end());
+    EXPECT_EQ(std::unique(both.begin(), both.end()), both.end());  // no example twice within an epoch
+    for (const char* wrong : {"data.shard=2/2", "data.shard=-1/2", "data.shard=1", "data.shard=0/", "data.shard=0/1x"})
+        expect_error([&] { recipe_of({wrong}); }, {"shard"});
 }
 
 TEST(Trainer, AccumulatedBatchesAreOneLargeBatch) {
