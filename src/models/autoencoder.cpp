@@ -43,11 +43,11 @@ class Autoencoder : public Model, public LayerWise {
     // Layer by layer (Bengio et al. 2006): each layer of the encoder and its mirror image in the decoder rebuild what
     // the layer below gives, and nothing flows back below them. What a layer misses counts as a share of what it was
     // given, because codes grow while they are learned.
-    Tensor layer_wise_loss(const Batch& batch, const nn::Context&) const override {
+    Tensor layer_wise_loss(const Batch& batch, const nn::Context& context) const override {
         Tensor below = flat_pictures(batch.pixel_values, input_width_), total;
         for (std::size_t i = 0; i < encoder_.layers.size(); ++i) {
-            const Tensor code = encoder_.layer(i, below);
-            const Tensor missed = ops::mse(decoder_.layer(encoder_.layers.size() - 1 - i, code), below);
+            const Tensor code = encoder_.layer(i, below, context);
+            const Tensor missed = ops::mse(decoder_.layer(encoder_.layers.size() - 1 - i, code, context), below);
             const Tensor part = ops::div(
                 missed, ops::add(mean_square(below), Tensor::full({}, 1e-12, missed.dtype(), missed.device())));
             total = total.defined() ? ops::add(total, part) : part;

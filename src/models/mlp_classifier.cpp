@@ -26,7 +26,7 @@ class MlpClassifier : public Model {
     Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
         const Tensor hidden = encoder_.forward(flat_pictures(batch.pixel_values, input_width_), context, dropout_);
         if (observer) observer("last_hidden", hidden);
-        return classifier_.forward(hidden);
+        return classifier_.forward(hidden, context);
     }
 
     Tensor loss(const Batch& batch, const nn::Context& context) const override {

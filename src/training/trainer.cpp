@@ -10,6 +10,7 @@
 #include "data/permutation.h"
 #include "ops/binary.h"
 #include "tensor/tape.h"
+#include "training/memory_use.h"
 
 namespace tessera::training {
 namespace {
@@ -47,9 +48,11 @@ Trainer::~Trainer() {
 
 TrainingBatch Trainer::make_batch(std::int64_t number) const {
     std::vector<std::int64_t> examples;
-    for (std::int64_t i = number * recipe_.batch; i < (number + 1) * recipe_.batch; ++i)
-        examples.push_back(recipe_.shuffle ? data::shuffled_example(i, objective_.examples(), recipe_.key(Use::order))
-                                           : i % objective_.examples());
+    for (std::int64_t i = number * recipe_.batch; i < (number + 1) * recipe_.batch; ++i) {
+        const std::int64_t at = i * recipe_.shards + recipe_.shard;  // in the order that all processes share
+        examples.push_back(recipe_.shuffle ? data::shuffled_example(at, objective_.examples(), recipe_.key(Use::order))
+                                           : at % objective_.examples());
+    }
     return objective_.batch(examples, recipe_.key(Use::noise).child(static_cast<std::uint64_t>(number)));
 }
 
@@ -80,6 +83,7 @@ StepReport Trainer::step() {
     const auto start = std::chrono::steady_clock::now();
     StepReport report{.step = step_ + 1, .learning_rate = learning_rate(recipe_.schedule, step_)};
     groups_.zero_gradients();
+    const ActivationMeter activations(device_);
     const std::int64_t first = step_ * recipe_.accumulate;
     std::vector<TrainingBatch> batches;
     std::string origin;
@@ -109,6 +113,8 @@ StepReport Trainer::step() {
     report.smoothed_loss = smoothed_loss_;
     ++step_;
     report.seconds = seconds_since(start);
+    report.memory_bytes = memory_held(device_);
+    report.activation_bytes = activations.bytes();
     return report;
 }
 
