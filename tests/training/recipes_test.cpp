@@ -13,7 +13,8 @@ namespace {
 
 TEST(Recipes, AllResolveAndNameAModel) {
     std::size_t count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(testing::source_path("recipes"))) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(testing::source_path("recipes"))) {
+        if (entry.is_directory()) continue;
         const std::string file = entry.path().string();
         const Recipe recipe = read_recipe(resolve_recipe(formats::Json::read(file), {}, file));
         formats::Json config = *recipe.resolved.json().find("model");
