@@ -58,7 +58,7 @@ void measure(std::int64_t length, training::LineChart& time, training::LineChart
             sides.push_back(side_of(ways[i], length));
             which.push_back(i);
         }
-    const std::vector<double> seconds = race(sides, {.seconds = 1, .least_rounds = 3});
+    const std::vector<double> seconds = race(sides, {.seconds = 2, .least_rounds = 5});
     const auto at = static_cast<double>(length);
     for (std::size_t i = 0; i < sides.size(); ++i) {
         const double bytes = peak_bytes_of(sides[i]);
