@@ -8,6 +8,7 @@ namespace tessera::cli {
 
 int chat_command(const std::vector<std::string>& arguments);
 int classify_command(const std::vector<std::string>& arguments);
+int compare_command(const std::vector<std::string>& arguments);
 int convert_command(const std::vector<std::string>& arguments);
 int embed_command(const std::vector<std::string>& arguments);
 int eval_command(const std::vector<std::string>& arguments);

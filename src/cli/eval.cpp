@@ -9,6 +9,7 @@
 #include "data/documents.h"
 #include "models/adapters.h"
 #include "training/recipe_keys.h"
+#include "training/retrieval.h"
 #include "training/session.h"
 #include "training/starting_model.h"
 #include "training/token_corpus.h"
@@ -60,6 +61,22 @@ training::Recipe recipe_of(const std::string& model, const std::vector<std::stri
     return training::read_recipe(training::resolve_recipe(std::move(recipe), overrides, "eval"));
 }
 
+void print_choices(const std::vector<training::Choice>& choices) {
+    for (const training::Choice& choice : choices)
+        std::printf("a picture's own text among %s: found for %.2f %% (by chance %.2f %%)\n",
+                    with_separators(choice.candidates).c_str(), 100 * choice.accuracy, 100 * choice.chance);
+}
+
+Json json_of(const std::vector<training::Choice>& choices) {
+    Json list = Json::array();
+    for (const training::Choice& choice : choices)
+        list.push_back(Json::object()
+                           .set("candidates", choice.candidates)
+                           .set("accuracy", choice.accuracy)
+                           .set("chance", choice.chance));
+    return list;
+}
+
 }  // namespace
 
 int eval_command(const std::vector<std::string>& arguments) {
@@ -68,7 +85,8 @@ int eval_command(const std::vector<std::string>& arguments) {
     std::int64_t batches = 0;
     bool json = false;
     Arguments parser("eval",
-                     "A model's loss on data, as training takes it; for texts also perplexity and bits per byte.",
+                     "A model's loss on data, as training takes it; for texts also perplexity and bits per byte, for "
+                     "pictures with texts how often the right text is found.",
                      "tessera eval DIR held-out.txt data.length=256");
     parser.positional("DIR", folder, "a folder of the Hub's layout or of adapters, or a checkpoint file");
     parser.positionals("DATA", data, "files or folders, and key=value settings (tessera train --keys lists them)");
@@ -91,19 +109,24 @@ int eval_command(const std::vector<std::string>& arguments) {
         .recipe = recipe, .model = *start.model, .tokenizer = start.tokenizer, .data = recipe.train_data};
     inputs.cache = scratch.path;
     const std::unique_ptr<training::Objective> objective = training::make_objective(inputs);
-    const training::Evaluation result = training::evaluate(
-        *start.model, *objective, recipe, device, batches > 0 ? batches : std::numeric_limits<std::int64_t>::max());
+    const std::int64_t most = batches > 0 ? batches : std::numeric_limits<std::int64_t>::max();
+    const training::Evaluation result = training::evaluate(*start.model, *objective, recipe, device, most);
+    std::vector<training::Choice> choices;
+    if (recipe.objective == "contrastive")
+        choices = training::choices_of(training::retrieve(*start.model, *objective, recipe, device, most));
     const bool is_text = recipe.objective == "causal";
     const double bits = is_text ? result.loss / std::log(2.0) * tokens_per_byte(inputs) : 0;
     if (json) {
         Json out = Json::object().set("loss", result.loss).set("targets", result.targets);
         if (is_text) out.set("perplexity", std::exp(result.loss)).set("bits_per_byte", bits);
+        if (!choices.empty()) out.set("zero_shot", json_of(choices));
         std::printf("%s\n", out.dump().c_str());
     } else if (is_text) {
         std::printf("loss %.4f, perplexity %.4f, %.4f bits per byte over %s tokens\n", result.loss,
                     std::exp(result.loss), bits, with_separators(result.targets).c_str());
     } else {
         std::printf("loss %.4f over %s targets\n", result.loss, with_separators(result.targets).c_str());
+        print_choices(choices);
     }
     return 0;
 }

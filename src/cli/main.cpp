@@ -22,6 +22,7 @@ constexpr Command commands[] = {
     {"chat", "talk with a model", chat_command},
     {"translate", "texts through an encoder-decoder", translate_command},
     {"train", "a model from a recipe", train_command},
+    {"compare", "recipes trained and put side by side", compare_command},
     {"finetune", "a model on texts of your own", finetune_command},
     {"eval", "a model's loss on data", eval_command},
     {"merge", "adapters into their base", merge_command},

@@ -1,18 +1,25 @@
-// Tokenizers that need no training: every character of the data, or every byte, is a token. They are written as
-// tokenizer.json, as any other.
+// Tokenizers that need no training: every character, every byte or every word of the data is a token. They are written
+// as tokenizer.json, as any other.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tessera::training {
 
+enum class MadeOf : std::uint8_t { characters, bytes, words };
+
 struct MadeTokenizer {
-    bool bytes = false;  // else characters, those of the files
+    MadeOf kind = MadeOf::characters;
     std::vector<std::string> data = {};
     std::int64_t sentinels = 0;  // <extra_id_0> and so on
 };
+
+// "characters", "bytes" or "words".
+std::optional<MadeOf> made_of(const std::string& name);
 
 // tokenizer.json and tokenizer_config.json in the folder. Ids: <pad> 0, </s> 1, <s> 2, <unk> 3, <mask> 4, the
 // sentinels, then what the data is made of, sorted.

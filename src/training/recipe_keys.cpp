@@ -15,7 +15,7 @@ constexpr RecipeKey keys[] = {
     {"from_scratch", boolean, "false", "random weights even where the model is a checkpoint"},
     {"weights", text, "\"\"", "a checkpoint whose parameters of the same name and shape the model starts from"},
     {"tokenizer", text, "\"\"",
-     "a folder or file; empty: the model's own folder; characters or bytes: made from the data"},
+     "a folder or file; empty: the model's own folder; characters, bytes or words: made from the data"},
     {"objective", text, "\"causal\"", "what is learned; see docs/training.md"},
     {"data.train", texts, nullptr, "files or folders"},
     {"data.validation", texts, "[]", "files or folders; empty: no evaluation"},
