@@ -43,6 +43,12 @@ double peak_operations(Device device) {
     return best;
 }
 
+std::string accuracy_of(const training::Evaluation& result) {
+    if (result.answers.all == 0) return {};
+    return fmt::format(", accuracy {:.2f} % ({} of {})", 100 * result.answers.share(),
+                       with_separators(result.answers.right), with_separators(result.answers.all));
+}
+
 class Display {
    public:
     Display(const training::Recipe& recipe, const training::SessionOptions& options, bool quiet)
@@ -58,8 +64,8 @@ class Display {
             start(model, trainer);
         };
         events.on_step = [this](const training::StepReport& report, const char* unit) { step(report, unit); };
-        events.on_validation = [this](std::int64_t step, double loss) {
-            say(fmt::format("step {}: validation loss {:.4f}", step, loss));
+        events.on_validation = [this](std::int64_t step, const training::Evaluation& result) {
+            say(fmt::format("step {}: validation loss {:.4f}{}", step, result.loss, accuracy_of(result)));
         };
         events.on_sample = [this](const models::Model& model, const tokenizers::Tokenizer& tokenizer,
                                   std::int64_t step) { sample(model, tokenizer, step); };
@@ -146,7 +152,8 @@ std::string command_for(const std::string& objective, const std::string& folder)
     if (objective == "classify") return fmt::format("classify {} PICTURE", folder);
     if (objective == "contrastive") return fmt::format("classify {} PICTURE --labels …", folder);
     if (objective == "prefix") return fmt::format("generate {} \"…\" --image PICTURE", folder);
-    if (objective == "autoencode" || objective == "labels") return fmt::format("inspect {}", folder);
+    if (objective == "labels") return fmt::format("classify {} \"…\"", folder);
+    if (objective == "autoencode") return fmt::format("inspect {}", folder);
     return fmt::format("generate {} \"…\"", folder);
 }
 
@@ -160,6 +167,7 @@ int train_with_display(const training::Recipe& recipe, const training::SessionOp
         formats::Json out = formats::Json::object();
         out.set("folder", options.folder.string()).set("steps", result.steps).set("loss", result.loss);
         if (std::isfinite(result.validation_loss)) out.set("validation_loss", result.validation_loss);
+        if (result.answers.all > 0) out.set("validation_accuracy", result.answers.share());
         std::printf("%s\n", out.dump().c_str());
         return 0;
     }

@@ -1,6 +1,7 @@
 #include "training/recipe.h"
 
 #include <charconv>
+#include <limits>
 #include <sstream>
 
 #include "core/error.h"
@@ -100,6 +101,8 @@ Recipe read_recipe(const Config& resolved) {
     recipe.length = data.positive("length");
     recipe.shuffle = data.boolean("shuffle");
     read_shard(data, recipe);
+    recipe.limit = data.integer("limit");
+    if (recipe.limit == 0) recipe.limit = std::numeric_limits<std::int64_t>::max();
     recipe.batch = resolved.positive("batch");
     recipe.accumulate = resolved.positive("accumulate");
     recipe.steps = resolved.positive("steps");
