@@ -57,7 +57,11 @@ class Display {
     training::SessionEvents events() {
         training::SessionEvents events;
         events.on_preparation = [this](const std::string& what, double done, double total) {
-            if (!preparation_) preparation_ = std::make_unique<Progress>(what, total, "B");
+            if (!preparation_ || what != prepared_) {
+                preparation_.reset();
+                preparation_ = std::make_unique<Progress>(what, total, what == "counting" ? "tokens" : "B");
+                prepared_ = what;
+            }
             preparation_->set(done);
         };
         events.on_start = [this](const models::Model& model, const training::Trainer& trainer) {
@@ -78,7 +82,7 @@ class Display {
         auto& mutable_model = const_cast<models::Model&>(model);  // visiting counts, and changes nothing
         const models::Summary summary = models::summarise(mutable_model);
         operations_per_token_ = 3 * summary.matrix_operations;  // forward once, backward twice
-        peak_ = peak_operations(device_);
+        if (operations_per_token_ > 0) peak_ = peak_operations(device_);
         say(fmt::format("{} parameters, {} of them learn; {} steps of {} × {}", with_separators(summary.parameters),
                         with_separators(trainer.trained_parameters()), recipe_.steps,
                         recipe_.batch * recipe_.accumulate, recipe_.length));
@@ -93,11 +97,9 @@ class Display {
         const double rate = static_cast<double>(units_) / seconds;
         const double left = seconds / done * static_cast<double>(recipe_.steps - report.step);
         const std::string line = fmt::format(
-            "step {}/{}  loss {:.4f} (mean {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {:.0f} % of peak  {}  {} "
-            "left",
-            report.step, recipe_.steps, report.loss, report.smoothed_loss, report.learning_rate, report.gradient_norm,
-            in_powers(rate), unit, 100 * rate * operations_per_token_ / peak_, in_bytes(resident_peak()),
-            in_time(left));
+            "step {}/{}  loss {:.4f} (mean {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s{}  {}  {} left", report.step,
+            recipe_.steps, report.loss, report.smoothed_loss, report.learning_rate, report.gradient_norm,
+            in_powers(rate), unit, share_of_peak(rate), in_bytes(resident_peak()), in_time(left));
         if (quiet_) return;
         const bool last = report.step == recipe_.steps;
         if (is_terminal()) {
@@ -108,6 +110,12 @@ class Display {
             std::printf("%s\n", line.c_str());
         }
         std::fflush(stdout);
+    }
+
+    // A model that looks things up instead of multiplying has no share to show.
+    std::string share_of_peak(double rate) const {
+        if (operations_per_token_ <= 0) return {};
+        return fmt::format("  {:.0f} % of peak", 100 * rate * operations_per_token_ / peak_);
     }
 
     void sample(const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t step) {
@@ -133,6 +141,7 @@ class Display {
     Device device_;
     bool quiet_;
     std::unique_ptr<Progress> preparation_;
+    std::string prepared_;  // what the bar is about
     double operations_per_token_ = 0, peak_ = 1;
     std::int64_t units_ = 0, first_step_ = 0;
     Clock::time_point started_ = Clock::now(), drawn_ = {};

@@ -1,12 +1,15 @@
 #include "training/made_tokenizer.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/error.h"
 #include "core/mapped_file.h"
 #include "data/lines.h"
+#include "formats/atomic_file.h"
 #include "formats/json.h"
 #include "tokenizers/byte_level.h"
+#include "tokenizers/training/trained_tokenizer.h"
 #include "tokenizers/utf8.h"
 
 namespace tessera::training {
@@ -16,6 +19,7 @@ namespace fs = std::filesystem;
 using formats::Json;
 
 constexpr const char* named[] = {"<pad>", "</s>", "<s>", "<unk>", "<mask>"};
+constexpr const char* learned[] = {"bpe", "unigram", "wordpiece", "words"};
 constexpr const char* roles[] = {"pad_token", "eos_token", "bos_token", "unk_token", "mask_token"};
 
 using Characters = std::set<std::string>;
@@ -70,13 +74,47 @@ Json byte_level() {
         .set("use_regex", false);
 }
 
+void write_text(const fs::path& path, const std::string& text) {
+    formats::AtomicFile file(path);
+    file.write(text);
+    file.commit();
+}
+
+void learn_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
+    const std::vector<fs::path> corpus = data::files_ending(wanted.data, {".txt", ".text", ".md", ".tsv"});
+    for (const fs::path& file : corpus)
+        check(!data::is_json_lines(file), file.string(), ": a ", wanted.kind,
+              " tokenizer is made from plain texts; learn one with `tessera tokenizer train` and name its folder");
+    check(wanted.sentinels == 0, "tokenizer: the span objective needs sentinels, which ", wanted.kind,
+          " does not have; characters or bytes do");
+    tokenizers::TokenizerTraining training{.kind = wanted.kind, .vocabulary = wanted.vocabulary};
+    const tokenizers::TokenizerFrame frame = tokenizers::frame_of(wanted.kind, {});
+    for (const char* token : {"<pad>", "</s>", "<s>"}) {
+        const bool has_own = wanted.kind == "bpe" || wanted.kind == "wordpiece" ||
+                             std::find(frame.special.begin(), frame.special.end(), token) != frame.special.end();
+        if (!has_own) training.special.emplace_back(token);
+    }
+    const tokenizers::TrainedTokenizer trained = tokenizers::train_tokenizer(corpus, training);
+    fs::create_directories(folder);
+    write_text(folder / "tokenizer.json", trained.tokenizer_json);
+    write_text(folder / "tokenizer_config.json", trained.config_json);
+}
+
 }  // namespace
 
+bool is_made_kind(const std::string& name) {
+    return name == "bytes" || std::find(std::begin(learned), std::end(learned), name) != std::end(learned) ||
+           name == "characters";
+}
+
 void make_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
+    if (std::find(std::begin(learned), std::end(learned), wanted.kind) != std::end(learned))
+        return learn_tokenizer(wanted, folder);
+    const bool bytes = wanted.kind == "bytes";
     std::vector<std::string> special(std::begin(named), std::end(named));
     for (std::int64_t i = 0; i < wanted.sentinels; ++i) special.push_back(text_of("<extra_id_", i, ">"));
     Characters characters;
-    if (wanted.bytes)
+    if (bytes)
         for (int byte = 0; byte < 256; ++byte)
             characters.insert(tokenizers::to_byte_characters(std::string(1, static_cast<char>(byte))));
     else
@@ -93,7 +131,7 @@ void make_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
     Json model = Json::object()
                      .set("type", "BPE")
                      .set("dropout", {})
-                     .set("unk_token", wanted.bytes ? Json() : Json(named[3]))
+                     .set("unk_token", bytes ? Json() : Json(named[3]))
                      .set("continuing_subword_prefix", {})
                      .set("end_of_word_suffix", {})
                      .set("fuse_unk", false)
@@ -111,9 +149,9 @@ void make_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
         .set("padding", {})
         .set("added_tokens", std::move(added))
         .set("normalizer", {})
-        .set("pre_tokenizer", wanted.bytes ? byte_level() : Json())
+        .set("pre_tokenizer", bytes ? byte_level() : Json())
         .set("post_processor", {})
-        .set("decoder", wanted.bytes ? byte_level() : Json::object().set("type", "Fuse"))
+        .set("decoder", bytes ? byte_level() : Json::object().set("type", "Fuse"))
         .set("model", std::move(model))
         .write(folder / "tokenizer.json");
 }

@@ -30,9 +30,11 @@ double from_zero(const Config& config, const char* field, double below) {
 constexpr double unbounded = 1e300;
 
 void read_optimizer(const Config& optimizer, Recipe& recipe) {
-    recipe.optimizer = choose<OptimizerKind>(
-        optimizer, "name",
-        {{"adamw", OptimizerKind::adamw}, {"adafactor", OptimizerKind::adafactor}, {"sgd", OptimizerKind::sgd}});
+    recipe.optimizer = choose<OptimizerKind>(optimizer, "name",
+                                             {{"adamw", OptimizerKind::adamw},
+                                              {"adafactor", OptimizerKind::adafactor},
+                                              {"sgd", OptimizerKind::sgd},
+                                              {"count", OptimizerKind::count}});
     const double decay = from_zero(optimizer, "weight_decay", unbounded);
     recipe.adamw = {.beta1 = from_zero(optimizer, "beta1", 1),
                     .beta2 = from_zero(optimizer, "beta2", 1),

@@ -17,7 +17,7 @@
 
 namespace tessera::training {
 
-enum class OptimizerKind : std::uint8_t { adamw, adafactor, sgd };
+enum class OptimizerKind : std::uint8_t { adamw, adafactor, sgd, count };
 
 struct Recipe {
     formats::Config resolved;  // with every default: what is written beside the result
