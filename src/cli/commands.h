@@ -19,6 +19,7 @@ int inspect_command(const std::vector<std::string>& arguments);
 int merge_command(const std::vector<std::string>& arguments);
 int ops_command(const std::vector<std::string>& arguments);
 int parity_command(const std::vector<std::string>& arguments);
+int regress_command(const std::vector<std::string>& arguments);
 int score_command(const std::vector<std::string>& arguments);
 int tokenize_command(const std::vector<std::string>& arguments);
 int tokenizer_command(const std::vector<std::string>& arguments);

@@ -35,6 +35,7 @@ constexpr Command commands[] = {
     {"tokenize", "a text's tokens and their ids", tokenize_command},
     {"tokenizer", "learn a tokenizer from texts", tokenizer_command},
     {"convert", "another dtype, other files", convert_command},
+    {"regress", "a curve through points by attention pooling", regress_command},
     {"ops", "every op and the devices that can run it", ops_command},
 };
 
