@@ -23,7 +23,7 @@ using ops::PoolingKernel;
 using training::Points;
 using training::PoolingSettings;
 
-constexpr std::size_t query_count = 50;
+constexpr std::size_t query_count = 40;
 
 struct Fit {
     std::string title;
@@ -34,7 +34,8 @@ struct Fit {
 // One column of the picture: the points with the curve through them, and the weights below.
 class Picture {
    public:
-    Picture(const Points& points, bool has_truth, std::size_t columns)
+    // Weights are as dark as they would be with a Gaussian kernel of this width.
+    Picture(const Points& points, bool has_truth, std::size_t columns, double width)
         : points_(points), has_truth_(has_truth), svg_(margin + cell * static_cast<double>(columns), 590) {
         const double low = points.x.front(), high = points.x.back();
         for (std::size_t i = 0; i < query_count; ++i)
@@ -49,6 +50,8 @@ class Picture {
                  .x_high = high + wide,
                  .y_low = *least - room,
                  .y_high = *most + room};
+        const auto weights = training::pooling_weights(points, queries_, {PoolingKernel::gaussian, width});
+        darkest_ = *std::max_element(weights.begin(), weights.end());
     }
 
     void add(const Fit& fit) {
@@ -63,9 +66,8 @@ class Picture {
         svg_.dots(placed(area_, points_.x, points_.y), "#d9541e", 1.8);
         svg_.polyline(placed(area_, queries_, training::pooled(points_, queries_, fit.settings)), "#1f6fb2", 2);
         const std::vector<double> weights = training::pooling_weights(points_, queries_, fit.settings);
-        const double most = *std::max_element(weights.begin(), weights.end());
         const PlotArea below{.left = area_.left, .top = 205, .width = area_.width, .height = area_.width};
-        svg_.heat_map(below, weights, points_.x.size(), most);
+        svg_.heat_map(below, weights, points_.x.size(), darkest_);
         svg_.text(below.left, below.bottom() + 15, "key →   query ↓", {.size = 11});
         area_.left += cell;
     }
@@ -106,12 +108,51 @@ class Picture {
     Svg svg_;
     std::vector<double> queries_;
     PlotArea area_;
+    double darkest_ = 1;
 };
 
 double checked(const char* option, const std::optional<double>& given, double fallback, double most) {
     const double value = given.value_or(fallback);
     check(value > 0 && value <= most, option, ": expected a number above 0 and up to ", most, ", found ", value);
     return value;
+}
+
+std::vector<Fit> fits_of(const Points& points, double width, double learned_width) {
+    const double reach = 10 * (points.x.back() - points.x.front()) + 1;  // everything alike
+    std::vector<Fit> fits{{"constant", {PoolingKernel::boxcar, reach}},
+                          {"boxcar", {PoolingKernel::boxcar, width}},
+                          {"Epanechnikov", {PoolingKernel::epanechnikov, width}},
+                          {"Gaussian", {PoolingKernel::gaussian, width}},
+                          {"learned", {PoolingKernel::gaussian, learned_width}}};
+    for (Fit& fit : fits) fit.error = training::left_out_error(points, fit.settings);
+    return fits;
+}
+
+void print(const std::vector<Fit>& fits, bool json) {
+    formats::Json list = formats::Json::array();
+    if (!json) std::printf("%-14s %10s %16s\n", "kernel", "width", "left-out error");
+    for (const Fit& fit : fits) {
+        const bool is_constant = &fit == fits.data();
+        list.push_back(formats::Json::object()
+                           .set("kernel", fit.title)
+                           .set("width", is_constant ? formats::Json() : formats::Json(fit.settings.width))
+                           .set("left_out_error", fit.error));
+        const std::string width = is_constant ? "-" : fmt::format("{:.4f}", fit.settings.width);
+        if (!json) std::printf("%-14s %10s %16.4f\n", fit.title.c_str(), width.c_str(), fit.error);
+    }
+    if (json) std::printf("%s\n", formats::Json::object().set("kernels", std::move(list)).dump().c_str());
+}
+
+void write_picture(const std::string& path, Picture& picture, std::vector<Fit> fits,
+                   const std::vector<training::WidthStep>& steps) {
+    for (Fit& fit : fits) {
+        if (&fit != fits.data()) fit.title += fmt::format(", w = {:.2g}", fit.settings.width);
+        picture.add(fit);
+    }
+    picture.add_learning(steps);
+    formats::AtomicFile file(path);
+    file.write(picture.finished());
+    file.commit();
 }
 
 }  // namespace
@@ -147,34 +188,11 @@ int regress_command(const std::vector<std::string>& arguments) {
           most_points, " points, found ", points.x.size());
 
     const auto path = training::learn_width(points, {PoolingKernel::gaussian, width}, steps, rate);
-    const double reach = 10 * (points.x.back() - points.x.front()) + 1;  // everything alike
-    std::vector<Fit> fits{{"constant", {PoolingKernel::boxcar, reach}},
-                          {"boxcar", {PoolingKernel::boxcar, width}},
-                          {"Epanechnikov", {PoolingKernel::epanechnikov, width}},
-                          {"Gaussian", {PoolingKernel::gaussian, width}},
-                          {"Gaussian, learned", {PoolingKernel::gaussian, path.back().width}}};
-    formats::Json list = formats::Json::array();
-    Picture picture(points, file.empty(), fits.size());
-    if (!json) std::printf("%-20s %10s %16s\n", "kernel", "width", "left-out error");
-    for (Fit& fit : fits) {
-        fit.error = training::left_out_error(points, fit.settings);
-        const bool is_constant = fit.title == "constant";
-        list.push_back(formats::Json::object()
-                           .set("kernel", fit.title)
-                           .set("width", is_constant ? formats::Json() : formats::Json(fit.settings.width))
-                           .set("left_out_error", fit.error));
-        if (!json)
-            std::printf("%-20s %10s %16.4f\n", fit.title.c_str(),
-                        is_constant ? "-" : fmt::format("{:.4f}", fit.settings.width).c_str(), fit.error);
-        if (!is_constant) fit.title += fmt::format(", w = {:.2g}", fit.settings.width);
-        picture.add(fit);
-    }
-    picture.add_learning(path);
-    if (json) std::printf("%s\n", formats::Json::object().set("kernels", std::move(list)).dump().c_str());
+    const std::vector<Fit> fits = fits_of(points, width, path.back().width);
+    print(fits, json);
     if (out.empty()) return 0;
-    formats::AtomicFile picture_file(out);
-    picture_file.write(picture.finished());
-    picture_file.commit();
+    Picture picture(points, file.empty(), fits.size(), width);
+    write_picture(out, picture, fits, path);
     if (!json) std::printf("%s: the curves and their weights\n", one_line(out).c_str());
     return 0;
 }
