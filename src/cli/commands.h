@@ -20,6 +20,7 @@ int merge_command(const std::vector<std::string>& arguments);
 int ops_command(const std::vector<std::string>& arguments);
 int parity_command(const std::vector<std::string>& arguments);
 int regress_command(const std::vector<std::string>& arguments);
+int scenes_command(const std::vector<std::string>& arguments);
 int score_command(const std::vector<std::string>& arguments);
 int tokenize_command(const std::vector<std::string>& arguments);
 int tokenizer_command(const std::vector<std::string>& arguments);

@@ -34,6 +34,7 @@ constexpr Command commands[] = {
     {"classify", "what pictures show", classify_command},
     {"tokenize", "a text's tokens and their ids", tokenize_command},
     {"tokenizer", "learn a tokenizer from texts", tokenizer_command},
+    {"scenes", "pictures with questions and exact answers, made here", scenes_command},
     {"convert", "another dtype, other files", convert_command},
     {"regress", "a curve through points by attention pooling", regress_command},
     {"ops", "every op and the devices that can run it", ops_command},

@@ -10,6 +10,7 @@
 
 #include "cli/terminal.h"
 #include "inference/generator.h"
+#include "kernels/gemm.h"
 #include "models/summary.h"
 #include "nn/module.h"
 #include "ops/matmul.h"
@@ -81,13 +82,20 @@ class Display {
         preparation_.reset();
         auto& mutable_model = const_cast<models::Model&>(model);  // visiting counts, and changes nothing
         const models::Summary summary = models::summarise(mutable_model);
-        operations_per_token_ = 3 * summary.matrix_operations;  // forward once, backward twice
-        if (operations_per_token_ > 0) peak_ = peak_operations(device_);
+        peak_ = peak_operations(device_);
         say(fmt::format("{} parameters, {} of them learn; {} steps of {} × {}", with_separators(summary.parameters),
                         with_separators(trainer.trained_parameters()), recipe_.steps,
                         recipe_.batch * recipe_.accumulate, recipe_.length));
         first_step_ = trainer.steps();
         started_ = Clock::now();
+        operations_before_ = kernels::gemm_operations;
+    }
+
+    // Of the products' rate; empty where the model has none.
+    std::string utilisation(double seconds) const {
+        const auto done = static_cast<double>(kernels::gemm_operations - operations_before_);
+        const double percent = 100 * done / seconds / peak_;
+        return percent < 0.5 ? "" : fmt::format("{:.0f} % of peak  ", percent);
     }
 
     void step(const training::StepReport& report, const char* unit) {
@@ -97,9 +105,9 @@ class Display {
         const double rate = static_cast<double>(units_) / seconds;
         const double left = seconds / done * static_cast<double>(recipe_.steps - report.step);
         const std::string line = fmt::format(
-            "step {}/{}  loss {:.4f} (mean {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s{}  {}  {} left", report.step,
+            "step {}/{}  loss {:.4f} (mean {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {}{}  {} left", report.step,
             recipe_.steps, report.loss, report.smoothed_loss, report.learning_rate, report.gradient_norm,
-            in_powers(rate), unit, share_of_peak(rate), in_bytes(resident_peak()), in_time(left));
+            in_powers(rate), unit, utilisation(seconds), in_bytes(resident_peak()), in_time(left));
         if (quiet_) return;
         const bool last = report.step == recipe_.steps;
         if (is_terminal()) {
@@ -110,12 +118,6 @@ class Display {
             std::printf("%s\n", line.c_str());
         }
         std::fflush(stdout);
-    }
-
-    // A model that looks things up instead of multiplying has no share to show.
-    std::string share_of_peak(double rate) const {
-        if (operations_per_token_ <= 0) return {};
-        return fmt::format("  {:.0f} % of peak", 100 * rate * operations_per_token_ / peak_);
     }
 
     void sample(const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t step) {
@@ -142,7 +144,8 @@ class Display {
     bool quiet_;
     std::unique_ptr<Progress> preparation_;
     std::string prepared_;  // what the bar is about
-    double operations_per_token_ = 0, peak_ = 1;
+    double peak_ = 1;
+    std::int64_t operations_before_ = 0;
     std::int64_t units_ = 0, first_step_ = 0;
     Clock::time_point started_ = Clock::now(), drawn_ = {};
 };

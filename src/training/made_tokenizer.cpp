@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/mapped_file.h"
 #include "data/lines.h"
+#include "data/scenes.h"
 #include "formats/atomic_file.h"
 #include "formats/json.h"
 #include "tokenizers/byte_level.h"
@@ -40,10 +41,18 @@ void collect_texts(const Json& value, Characters& characters) {
         for (const Json& item : value.items()) collect_texts(item, characters);
 }
 
+constexpr std::int64_t scenes_read = 2000;  // of one set: more than enough to meet every character
+
 Characters characters_of(const std::vector<std::string>& data) {
     Characters characters;
     for (const fs::path& file : data::files_ending(data, {".txt", ".text", ".md", ".jsonl", ".ndjson", ".tsv"})) {
-        if (data::is_json_lines(file)) {
+        if (data::is_scenes_file(file)) {
+            const data::Scenes scenes(file);
+            for (std::int64_t i = 0; i < std::min(scenes_read, scenes.size()); ++i) {
+                const data::Scene scene = scenes.texts_at(i);
+                collect(text_of(scene.prefix, "\n", scene.suffix), characters);
+            }
+        } else if (data::is_json_lines(file)) {
             const data::Lines lines({file});
             for (std::int64_t i = 0; i < lines.size(); ++i)
                 collect_texts(Json::parse(lines.text(i), lines.where(i)), characters);
@@ -88,7 +97,7 @@ void learn_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
     check(wanted.sentinels == 0, "tokenizer: the span objective needs sentinels, which ", wanted.kind,
           " does not have; characters or bytes do");
     tokenizers::TokenizerTraining training{.kind = wanted.kind, .vocabulary = wanted.vocabulary};
-    const tokenizers::TokenizerFrame frame = tokenizers::frame_of(wanted.kind, {});
+    const tokenizers::TokenizerFrame frame = tokenizers::frame_of(training);
     for (const char* token : {"<pad>", "</s>", "<s>"}) {
         const bool has_own = wanted.kind == "bpe" || wanted.kind == "wordpiece" ||
                              std::find(frame.special.begin(), frame.special.end(), token) != frame.special.end();

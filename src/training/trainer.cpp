@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/memory.h"
+#include "core/parallel.h"
 #include "data/permutation.h"
 #include "ops/binary.h"
 #include "tensor/tape.h"
@@ -36,6 +38,7 @@ Trainer::Trainer(models::Model& model, const Objective& objective, const Recipe&
     : model_(model), objective_(objective), recipe_(recipe), device_(device), groups_(learning(model), recipe) {
     if (keeps_average())
         groups_.visit_values([&](const Tensor& flat) { averages_.push_back(flat.to(DType::F32).clone()); });
+    release_cached(device);  // what the parameters lay in before they moved into flat buffers
 }
 
 Trainer::~Trainer() {
@@ -54,7 +57,12 @@ TrainingBatch Trainer::next_batch(std::int64_t number) {
     TrainingBatch batch = ahead_.valid() && ahead_number_ == number ? ahead_.get() : make_batch(number);
     ahead_number_ = number + 1;
     if (ahead_number_ >= recipe_.steps * recipe_.accumulate) return batch;
-    ahead_ = std::async(std::launch::async, [this, next = number + 1] { return make_batch(next); });
+    // While this step computes on the same cores, a few of them must do; a team as large as the step's would halve both.
+    const int threads = device_ == cpu ? std::max(1, thread_count() / 8) : thread_count();
+    ahead_ = std::async(std::launch::async, [this, threads, next = number + 1] {
+        set_thread_count(threads);  // of this thread alone
+        return make_batch(next);
+    });
     return batch;
 }
 

@@ -14,6 +14,7 @@ namespace {
 TEST(Recipes, AllResolveAndNameAModel) {
     std::size_t count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(testing::source_path("recipes"))) {
+        if (!entry.is_regular_file()) continue;
         const std::string file = entry.path().string();
         const Recipe recipe = read_recipe(resolve_recipe(formats::Json::read(file), {}, file));
         formats::Json config = *recipe.resolved.json().find("model");

@@ -1,0 +1,89 @@
+#include "data/scene_words.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/error.h"
+#include "data/scene_shapes.h"
+
+namespace tessera::data {
+namespace {
+
+struct Known {
+    const char* name;
+    std::vector<std::string> pictures;
+};
+
+// Things that are told apart at the size of a stamp, in every style.
+const std::vector<Known>& known_objects() {
+    static const std::vector<Known> list = {
+        {"dog", {"dog face", "dog"}},
+        {"cat", {"cat face", "cat"}},
+        {"horse", {"horse face", "horse"}},
+        {"rabbit", {"rabbit face", "rabbit"}},
+        {"frog", {"frog"}},
+        {"fish", {"fish", "tropical fish"}},
+        {"bird", {"bird"}},
+        {"bee", {"honeybee"}},
+        {"tree", {"deciduous tree", "evergreen tree"}},
+        {"flower", {"sunflower", "tulip"}},
+        {"mushroom", {"mushroom"}},
+        {"apple", {"red apple", "green apple"}},
+        {"banana", {"banana"}},
+        {"pizza", {"pizza"}},
+        {"cake", {"birthday cake"}},
+        {"cup", {"hot beverage", "teacup without handle"}},
+        {"car", {"automobile", "oncoming automobile"}},
+        {"bus", {"bus", "oncoming bus"}},
+        {"bicycle", {"bicycle"}},
+        {"airplane", {"airplane"}},
+        {"boat", {"sailboat"}},
+        {"house", {"house", "house with garden"}},
+        {"umbrella", {"umbrella", "closed umbrella"}},
+        {"key", {"key"}},
+        {"book", {"closed book", "green book", "blue book", "orange book"}},
+        {"guitar", {"guitar"}},
+        {"ball", {"soccer ball", "basketball"}},
+        {"clock", {"alarm clock"}},
+    };
+    return list;
+}
+
+bool is_vowel(char c) { return std::string_view("aeiou").find(c) != std::string_view::npos; }
+
+}  // namespace
+
+std::vector<std::string> default_objects() {
+    std::vector<std::string> names;
+    for (const Known& known : known_objects()) names.emplace_back(known.name);
+    return names;
+}
+
+std::vector<std::string> picture_names(const std::string& object) {
+    for (const Known& known : known_objects())
+        if (object == known.name) return known.pictures;
+    return {object};
+}
+
+bool is_shape_word(std::string_view word) {
+    const auto& names = shape_names;
+    return std::find(std::begin(names), std::end(names), word) != std::end(names);
+}
+
+std::string plural_of(const std::string& name) {
+    const auto ends = [&](const char* ending) { return name.ends_with(ending); };
+    if (ends("fish") || ends("sheep") || ends("deer")) return name;
+    if (ends("mouse")) return name.substr(0, name.size() - 5) + "mice";
+    if (ends("wolf") || ends("leaf")) return name.substr(0, name.size() - 1) + "ves";
+    if (ends("y") && name.size() > 1 && !is_vowel(name[name.size() - 2]))
+        return name.substr(0, name.size() - 1) + "ies";
+    if (ends("s") || ends("x") || ends("z") || ends("ch") || ends("sh")) return name + "es";
+    return name + "s";
+}
+
+std::string with_article(const std::string& name) {
+    const bool sounds_like_you = name.starts_with("uni") || name.starts_with("eu");
+    return text_of(!name.empty() && is_vowel(name[0]) && !sounds_like_you ? "an " : "a ", name);
+}
+
+}  // namespace tessera::data
