@@ -37,6 +37,7 @@ constexpr Command commands[] = {
     {"tokenizer", "learn a tokenizer from texts", tokenizer_command},
     {"scenes", "pictures with questions and exact answers, made here", scenes_command},
     {"convert", "another dtype, other files", convert_command},
+    {"regress", "a curve through points by attention pooling", regress_command},
     {"ops", "every op and the devices that can run it", ops_command},
 };
 

@@ -57,7 +57,11 @@ class Display {
     training::SessionEvents events() {
         training::SessionEvents events;
         events.on_preparation = [this](const std::string& what, double done, double total) {
-            if (!preparation_) preparation_ = std::make_unique<Progress>(what, total, "B");
+            if (!preparation_ || what != prepared_) {
+                preparation_.reset();
+                preparation_ = std::make_unique<Progress>(what, total, what == "counting" ? "tokens" : "B");
+                prepared_ = what;
+            }
             preparation_->set(done);
         };
         events.on_start = [this](const models::Model& model, const training::Trainer& trainer) {
@@ -139,6 +143,7 @@ class Display {
     Device device_;
     bool quiet_;
     std::unique_ptr<Progress> preparation_;
+    std::string prepared_;  // what the bar is about
     double peak_ = 1;
     std::int64_t operations_before_ = 0;
     std::int64_t units_ = 0, first_step_ = 0;

@@ -33,9 +33,11 @@ constexpr double unbounded = 1e300;
 constexpr std::int64_t most_shards = 1 << 20;
 
 void read_optimizer(const Config& optimizer, Recipe& recipe) {
-    recipe.optimizer = choose<OptimizerKind>(
-        optimizer, "name",
-        {{"adamw", OptimizerKind::adamw}, {"adafactor", OptimizerKind::adafactor}, {"sgd", OptimizerKind::sgd}});
+    recipe.optimizer = choose<OptimizerKind>(optimizer, "name",
+                                             {{"adamw", OptimizerKind::adamw},
+                                              {"adafactor", OptimizerKind::adafactor},
+                                              {"sgd", OptimizerKind::sgd},
+                                              {"count", OptimizerKind::count}});
     const double decay = from_zero(optimizer, "weight_decay", unbounded);
     recipe.adamw = {.beta1 = from_zero(optimizer, "beta1", 1),
                     .beta2 = from_zero(optimizer, "beta2", 1),
