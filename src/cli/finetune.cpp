@@ -25,8 +25,9 @@ std::vector<std::string> lora_settings(const std::string& text) {
     for (std::string word; std::getline(words, word, ',');) {
         const std::size_t equals = word.find('=');
         const std::string name = word.substr(0, equals);
-        check(equals != word.npos && (name == "r" || name == "rank" || name == "alpha" || name == "targets"),
-              "--lora: '", word, "': expected r=N, alpha=X or targets=NAME+NAME");
+        check(equals != word.npos &&
+                  (name == "r" || name == "rank" || name == "alpha" || name == "dropout" || name == "targets"),
+              "--lora: '", word, "': expected r=N, alpha=X, dropout=P or targets=NAME+NAME");
         std::string value = word.substr(equals + 1);
         if (name == "targets") {
             for (char& c : value)
@@ -83,7 +84,8 @@ int finetune_command(const std::vector<std::string>& arguments) {
     parser.positional("DIR", request.model, "a folder of the Hub's layout, or a checkpoint file");
     parser.positionals("DATA", request.data,
                        "files or folders to learn from, and key=value settings (tessera train --keys lists them)");
-    parser.option("--lora", request.lora, "learn adapters only: r=16,alpha=32,targets=q_proj+v_proj (or all-linear)");
+    parser.option("--lora", request.lora,
+                  "learn adapters only: r=16,alpha=32,dropout=0.05,targets=q_proj+v_proj (or all-linear)");
     parser.option("--steps", request.steps, "how many steps");
     parser.option("-o,--output", request.folder, "the folder to write");
     parser.flag("--resume", request.resume, "go on from the newest checkpoint in the folder");

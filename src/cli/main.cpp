@@ -22,6 +22,7 @@ constexpr Command commands[] = {
     {"chat", "talk with a model", chat_command},
     {"translate", "texts through an encoder-decoder", translate_command},
     {"train", "a model from a recipe", train_command},
+    {"compare", "recipes trained and put side by side", compare_command},
     {"finetune", "a model on texts of your own", finetune_command},
     {"eval", "a model's loss and accuracy on data", eval_command},
     {"merge", "adapters into their base", merge_command},
@@ -34,7 +35,9 @@ constexpr Command commands[] = {
     {"classify", "what pictures show, what kind texts are", classify_command},
     {"tokenize", "a text's tokens and their ids", tokenize_command},
     {"tokenizer", "learn a tokenizer from texts", tokenizer_command},
+    {"scenes", "pictures with questions and exact answers, made here", scenes_command},
     {"convert", "another dtype, other files", convert_command},
+    {"regress", "a curve through points by attention pooling", regress_command},
     {"ops", "every op and the devices that can run it", ops_command},
 };
 

@@ -1,7 +1,6 @@
 #include "cli/training_display.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <chrono>
 #include <cmath>
@@ -28,12 +27,6 @@ std::string in_time(double seconds) {
     const auto whole = static_cast<std::int64_t>(seconds);
     return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
                          : fmt::format("{}:{:02}", whole / 60, whole % 60);
-}
-
-double resident_peak() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
 // What one large product of matrices reaches: the measure of utilisation.
@@ -64,7 +57,11 @@ class Display {
     training::SessionEvents events() {
         training::SessionEvents events;
         events.on_preparation = [this](const std::string& what, double done, double total) {
-            if (!preparation_) preparation_ = std::make_unique<Progress>(what, total, "B");
+            if (!preparation_ || what != prepared_) {
+                preparation_.reset();
+                preparation_ = std::make_unique<Progress>(what, total, what == "counting" ? "tokens" : "B");
+                prepared_ = what;
+            }
             preparation_->set(done);
         };
         events.on_start = [this](const models::Model& model, const training::Trainer& trainer) {
@@ -106,10 +103,11 @@ class Display {
         const auto done = static_cast<double>(report.step - first_step_);
         const double rate = static_cast<double>(units_) / seconds;
         const double left = seconds / done * static_cast<double>(recipe_.steps - report.step);
-        const std::string line = fmt::format(
-            "step {}/{}  loss {:.4f} (mean {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {}{}  {} left", report.step,
-            recipe_.steps, report.loss, report.smoothed_loss, report.learning_rate, report.gradient_norm,
-            in_powers(rate), unit, utilisation(seconds), in_bytes(resident_peak()), in_time(left));
+        const std::string line =
+            fmt::format("step {}/{}  loss {:.4f} (mean {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {}{}  {} left",
+                        report.step, recipe_.steps, report.loss, report.smoothed_loss, report.learning_rate,
+                        report.gradient_norm, in_powers(rate), unit, utilisation(seconds),
+                        in_bytes(static_cast<double>(report.memory_bytes)), in_time(left));
         if (quiet_) return;
         const bool last = report.step == recipe_.steps;
         if (is_terminal()) {
@@ -145,6 +143,7 @@ class Display {
     Device device_;
     bool quiet_;
     std::unique_ptr<Progress> preparation_;
+    std::string prepared_;  // what the bar is about
     double peak_ = 1;
     std::int64_t operations_before_ = 0;
     std::int64_t units_ = 0, first_step_ = 0;

@@ -48,9 +48,9 @@ class Autoencoder : public Model, public LayerWise {
     std::size_t layers() const override { return encoder_.layers.size(); }
 
     Tensor layer_loss(const Batch& batch, std::size_t layer, const nn::Context& context) const override {
-        const Tensor below = encoder_.below(layer, flat_pictures(batch.pixel_values, input_width_));
-        const Tensor code = encoder_.layer(layer, nn::drop(below, noise_, context, layer));
-        const Tensor missed = ops::mse(decoder_.layer(layers() - 1 - layer, code), below);
+        const Tensor below = encoder_.below(layer, flat_pictures(batch.pixel_values, input_width_), context);
+        const Tensor code = encoder_.layer(layer, nn::drop(below, noise_, context, layer), context);
+        const Tensor missed = ops::mse(decoder_.layer(layers() - 1 - layer, code, context), below);
         return ops::div(missed, ops::add(mean_square(below), Tensor::full({}, 1e-12, missed.dtype(), missed.device())));
     }
 

@@ -42,7 +42,7 @@ Tensor SequenceClassifier::forward(const Tensor& hidden, const nn::Context& cont
     enum Use : std::uint64_t { of_state = 1u << 20, of_summary };
     const Tensor first = ops::select(hidden, 1, 0);
     const Tensor state = drops_first_state_ ? nn::drop(first, dropout_, context, of_state) : first;
-    return output_.forward(nn::drop(ops::tanh(dense_.forward(state)), dropout_, context, of_summary));
+    return output_.forward(nn::drop(ops::tanh(dense_.forward(state, context)), dropout_, context, of_summary), context);
 }
 
 void SequenceClassifier::visit(const nn::Visitor& visitor) {
@@ -58,8 +58,8 @@ MaskedHead::MaskedHead(const EncoderParts& parts)
     if (!parts.tied) decoder_ = nn::Linear(parts.width, parts.vocabulary, false);
 }
 
-Tensor MaskedHead::forward(const Tensor& hidden, const nn::Embedding& tokens) const {
-    const Tensor x = norm_.forward(nn::activate(activation_, dense_.forward(hidden)));
+Tensor MaskedHead::forward(const Tensor& hidden, const nn::Embedding& tokens, const nn::Context& context) const {
+    const Tensor x = norm_.forward(nn::activate(activation_, dense_.forward(hidden, context)));
     return ops::linear(x, decoder_.weight.defined() ? decoder_.weight : tokens.weight, bias_);
 }
 
@@ -139,7 +139,7 @@ Tensor Encoder::encode(const Batch& batch, const nn::Context& given, const Obser
 Tensor Encoder::forward(const Batch& batch, const nn::Context& context, const Observer& observer) const {
     const Tensor hidden = encode(batch, context, observer);
     if (classifier_) return classifier_->forward(hidden, context);
-    return head_ ? head_->forward(hidden, tokens_) : hidden;
+    return head_ ? head_->forward(hidden, tokens_, context) : hidden;
 }
 
 // Most tokens of a masked text are not asked for, and the head is as wide as the vocabulary: it sees only those that

@@ -53,7 +53,7 @@ class SequenceClassifier : public nn::Module {
 class MaskedHead : public nn::Module {
    public:
     explicit MaskedHead(const EncoderParts& parts);
-    Tensor forward(const Tensor& hidden, const nn::Embedding& tokens) const;
+    Tensor forward(const Tensor& hidden, const nn::Embedding& tokens, const nn::Context& context) const;
     void visit(const nn::Visitor& visitor) override;
 
    private:

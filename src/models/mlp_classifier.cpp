@@ -27,7 +27,7 @@ class MlpClassifier : public Model, public LayerWise {
     Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
         const Tensor hidden = encoder_.forward(flat_pictures(batch.pixel_values, input_width_), context, dropout_);
         if (observer) observer("last_hidden", hidden);
-        return classifier_.forward(hidden);
+        return classifier_.forward(hidden, context);
     }
 
     Tensor loss(const Batch& batch, const nn::Context& context) const override {
@@ -42,8 +42,8 @@ class MlpClassifier : public Model, public LayerWise {
     std::size_t layers() const override { return encoder_.layers.size(); }
 
     Tensor layer_loss(const Batch& batch, std::size_t layer, const nn::Context& context) const override {
-        const Tensor below = encoder_.below(layer, flat_pictures(batch.pixel_values, input_width_));
-        const Tensor hidden = encoder_.layer(layer, below);
+        const Tensor below = encoder_.below(layer, flat_pictures(batch.pixel_values, input_width_), context);
+        const Tensor hidden = encoder_.layer(layer, below, context);
         if (hidden.size(1) != classifier_.weight.size(1))
             config.reject("hidden_widths", text_of("layer by layer they must be equal, found ", hidden.size(1), " and ",
                                                    classifier_.weight.size(1)));

@@ -39,9 +39,9 @@ FeedForward::FeedForward(const FeedForwardSettings& settings)
 
 Tensor FeedForward::forward(const Tensor& x, const Context& context) const {
     constexpr std::uint64_t inside_feed_forward = 16;  // past the uses of the blocks, which hand down their own key
-    const Tensor hidden =
-        gated ? gated_activation(activation, gate.forward(x), up.forward(x)) : activate(activation, up.forward(x));
-    return down.forward(drop(hidden, dropout, context, inside_feed_forward));
+    const Tensor hidden = gated ? gated_activation(activation, gate.forward(x, context), up.forward(x, context))
+                                : activate(activation, up.forward(x, context));
+    return down.forward(drop(hidden, dropout, context, inside_feed_forward), context);
 }
 
 void FeedForward::visit(const Visitor& visitor) {

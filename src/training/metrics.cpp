@@ -44,7 +44,10 @@ void Metrics::add(const StepReport& report, double units_per_second) {
         .set("learning_rate", report.learning_rate)
         .set("gradient_norm", report.gradient_norm)
         .set("units", report.units)
-        .set("units_per_second", units_per_second);
+        .set("units_per_second", units_per_second)
+        .set("seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count())
+        .set("memory_bytes", report.memory_bytes)
+        .set("activation_bytes", report.activation_bytes);
     write(line);
 }
 

@@ -1,6 +1,8 @@
-// metrics.jsonl: one JSON object a line for each step and each evaluation, appended as they come.
+// metrics.jsonl: one JSON object a line for each step and each evaluation, appended as they come. `seconds` count from
+// where the run began or was resumed.
 #pragma once
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -31,6 +33,7 @@ class Metrics {
 
     std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
     std::vector<LossPoint> losses_, validation_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace tessera::training

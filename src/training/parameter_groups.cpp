@@ -60,6 +60,8 @@ ParameterGroups::ParameterGroups(nn::Module& module, const Recipe& recipe,
     }
     for (const std::string& pattern : recipe.freeze) patterns.check_met(recipe, "freeze", pattern);
     for (const auto& [pattern, times] : recipe.rates) patterns.check_met(recipe, "rates", pattern);
+    if (by_key.empty() && recipe.freeze.empty())
+        recipe.resolved.reject("optimizer.name", "nothing of this model learns by gradients; n-grams learn by count");
     check(!by_key.empty(), recipe.resolved.source(), ": freeze: no parameter is left to learn");
     for (const auto& [key, parameters] : by_key) {
         auto buffer = std::make_unique<ParameterBuffer>(parameters);

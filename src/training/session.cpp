@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "training/counting.h"
 #include "training/loss_plot.h"
 #include "training/metrics.h"
 #include "training/run_folder.h"
@@ -136,6 +137,7 @@ class Session {
 }  // namespace
 
 SessionResult run_session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events) {
+    if (recipe.optimizer == OptimizerKind::count) return run_counting(recipe, options, events);
     return Session(recipe, options, events).run();
 }
 

@@ -6,9 +6,11 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "data/permutation.h"
 #include "ops/binary.h"
 #include "tensor/tape.h"
+#include "training/memory_use.h"
 
 namespace tessera::training {
 namespace {
@@ -52,8 +54,10 @@ Trainer::~Trainer() {
 TrainingBatch Trainer::make_batch(std::int64_t number) const {
     std::vector<std::int64_t> examples;
     const std::int64_t all = std::min(objective_.examples(), recipe_.limit);
-    for (std::int64_t i = number * recipe_.batch; i < (number + 1) * recipe_.batch; ++i)
-        examples.push_back(recipe_.shuffle ? data::shuffled_example(i, all, recipe_.key(Use::order)) : i % all);
+    for (std::int64_t i = number * recipe_.batch; i < (number + 1) * recipe_.batch; ++i) {
+        const std::int64_t at = i * recipe_.shards + recipe_.shard;  // in the order that all processes share
+        examples.push_back(recipe_.shuffle ? data::shuffled_example(at, all, recipe_.key(Use::order)) : at % all);
+    }
     return objective_.batch(examples, recipe_.key(Use::noise).child(static_cast<std::uint64_t>(number)));
 }
 
@@ -61,7 +65,13 @@ TrainingBatch Trainer::next_batch(std::int64_t number) {
     TrainingBatch batch = ahead_.valid() && ahead_number_ == number ? ahead_.get() : make_batch(number);
     ahead_number_ = number + 1;
     if (ahead_number_ >= recipe_.steps * recipe_.accumulate) return batch;
-    ahead_ = std::async(std::launch::async, [this, next = number + 1] { return make_batch(next); });
+    // While this step computes on the same cores, a few of them must do; a team as large as the step's would halve
+    // both.
+    const int threads = device_ == cpu ? std::max(1, thread_count() / 8) : thread_count();
+    ahead_ = std::async(std::launch::async, [this, threads, next = number + 1] {
+        set_thread_count(threads);  // of this thread alone
+        return make_batch(next);
+    });
     return batch;
 }
 
@@ -79,6 +89,7 @@ StepReport Trainer::step() {
     const auto start = std::chrono::steady_clock::now();
     StepReport report{.step = step_ + 1, .learning_rate = current_learning_rate()};
     groups_.zero_gradients();
+    const ActivationMeter activations(device_);
     const std::int64_t first = step_ * recipe_.accumulate;
     std::vector<TrainingBatch> batches;
     std::string origin;
@@ -109,6 +120,8 @@ StepReport Trainer::step() {
     report.smoothed_loss = smoothed_loss_;
     ++step_;
     report.seconds = seconds_since(start);
+    report.memory_bytes = memory_held(device_);
+    report.activation_bytes = activations.bytes();
     return report;
 }
 

@@ -15,6 +15,8 @@ struct StepReport {
     double loss = 0, smoothed_loss = 0, learning_rate = 0, gradient_norm = 0;
     std::int64_t units = 0;  // tokens or pictures
     double seconds = 0;
+    std::int64_t memory_bytes = 0;      // that the process holds, see memory_use.h
+    std::int64_t activation_bytes = 0;  // the most that the step took beyond what stays
 };
 
 struct Evaluation {

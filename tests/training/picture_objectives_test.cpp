@@ -1,9 +1,11 @@
 // Objectives over pictures: what the model sees, what it is to say, and nothing learned from padding.
 #include <gtest/gtest.h>
 
+#include "core/parallel.h"
 #include "formats/image.h"
 #include "support/expect_error.h"
 #include "support/objective_case.h"
+#include "support/scene_set.h"
 #include "tensor/tape.h"
 
 namespace tessera::training {
@@ -165,6 +167,29 @@ TEST(PrefixObjective, OnlyTheSuffixIsLearned) {
     const double first = objective->loss(test.model(), objective->batch({0}, key), {}).item(),
                  second = objective->loss(test.model(), objective->batch({1}, key), {}).item();
     EXPECT_NEAR(objective->loss(test.model(), both, {}).item(), (first * 4 + second * 11) / 15, 1e-5);
+}
+
+TEST(PrefixObjective, AScenesFileIsData) {
+    const testing::SceneSet set;
+    set.file(testing::shapes_only);
+    const ObjectiveCase test(set.folder, "{" + vision_language + "}", "set.scenes.json");
+    const auto objective = test.make();
+    EXPECT_EQ(objective->examples(), 400);
+    const int threads = thread_count();
+    set_thread_count(1);
+    const models::Batch one = objective->batch({5, 390, 7}, key).inputs;
+    set_thread_count(3);
+    const TrainingBatch batch = objective->batch({5, 390, 7}, key);
+    set_thread_count(threads);
+    EXPECT_EQ(values_of(batch.inputs.input_ids), values_of(one.input_ids));
+    EXPECT_EQ(batch.inputs.pixel_values.to_vector<float>(), one.pixel_values.to_vector<float>());
+    const Ids labels = values_of(batch.inputs.labels);
+    Ids suffix;
+    for (std::int64_t i = 0; i < batch.inputs.labels.shape()[1]; ++i)
+        if (labels[static_cast<std::size_t>(i)] != -100) suffix.push_back(labels[static_cast<std::size_t>(i)]);
+    EXPECT_EQ(test.tokenizer->decode(suffix), data::Scenes(set.folder / "set.scenes.json").texts_at(5).suffix + "</s>");
+    const NoGrad no_grad;
+    EXPECT_TRUE(std::isfinite(objective->loss(test.model(), batch, {}).item()));
 }
 
 TEST(PrefixObjective, NeedsAModelThatTalksAboutPictures) {
