@@ -90,10 +90,10 @@ class Counting {
     }
 
     double evaluate() {
-        const Evaluation result = evaluation_of(*validation_);
-        metrics_->add_validation(steps_, result);
-        if (events_.on_validation) events_.on_validation(steps_, result);
-        return result.loss;
+        const Evaluation found = evaluation_of(*validation_);
+        metrics_->add_validation(steps_, found);
+        if (events_.on_validation) events_.on_validation(steps_, found);
+        return found.loss;
     }
 
     const Recipe& recipe_;
