@@ -24,7 +24,7 @@ constexpr Command commands[] = {
     {"train", "a model from a recipe", train_command},
     {"compare", "recipes trained and put side by side", compare_command},
     {"finetune", "a model on texts of your own", finetune_command},
-    {"eval", "a model's loss on data", eval_command},
+    {"eval", "a model's loss and accuracy on data", eval_command},
     {"merge", "adapters into their base", merge_command},
     {"embed", "vectors of sentences", embed_command},
     {"fill", "the gaps of a text", fill_command},
@@ -32,11 +32,12 @@ constexpr Command commands[] = {
     {"parity", "compare every number with the reference's", parity_command},
     {"inspect", "what a model is and what it costs", inspect_command},
     {"init", "a checkpoint of random weights", init_command},
-    {"classify", "what pictures show", classify_command},
+    {"classify", "what pictures show, what kind texts are", classify_command},
     {"tokenize", "a text's tokens and their ids", tokenize_command},
     {"tokenizer", "learn a tokenizer from texts", tokenizer_command},
     {"scenes", "pictures with questions and exact answers, made here", scenes_command},
     {"convert", "another dtype, other files", convert_command},
+    {"regress", "a curve through points by attention pooling", regress_command},
     {"ops", "every op and the devices that can run it", ops_command},
 };
 

@@ -7,6 +7,7 @@
 #include "core/mapped_file.h"
 #include "data/lines.h"
 #include "data/scenes.h"
+#include "formats/atomic_file.h"
 #include "formats/json.h"
 #include "tokenizers/byte_level.h"
 #include "tokenizers/training/trained_tokenizer.h"
@@ -19,7 +20,12 @@ namespace fs = std::filesystem;
 using formats::Json;
 
 constexpr const char* named[] = {"<pad>", "</s>", "<s>", "<unk>", "<mask>"};
+// As in MadeOf.
+constexpr const char* names[] = {"characters", "bytes", "words", "bpe", "unigram", "wordpiece"};
 constexpr const char* roles[] = {"pad_token", "eos_token", "bos_token", "unk_token", "mask_token"};
+
+const char* name_of(MadeOf kind) { return names[static_cast<std::size_t>(kind)]; }
+bool is_learned(MadeOf kind) { return kind >= MadeOf::bpe; }
 
 using Pieces = std::set<std::string>;
 
@@ -125,21 +131,47 @@ Parts parts_of(MadeOf kind, Json vocabulary) {
         case MadeOf::bytes: return {byte_level(), byte_level(), pairs_without_merges(std::move(vocabulary), false)};
         case MadeOf::words:
             return {Json::object().set("type", "Whitespace"), Json(), list_of_words(std::move(vocabulary))};
-        case MadeOf::characters: break;
+        default: break;
     }
     return {Json(), Json::object().set("type", "Fuse"), pairs_without_merges(std::move(vocabulary), true)};
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+    formats::AtomicFile file(path);
+    file.write(text);
+    file.commit();
+}
+
+void learn_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
+    const std::vector<fs::path> corpus = data::files_ending(wanted.data, {".txt", ".text", ".md", ".tsv"});
+    for (const fs::path& file : corpus)
+        check(!data::is_json_lines(file), file.string(), ": a ", name_of(wanted.kind),
+              " tokenizer is made from plain texts; learn one with `tessera tokenizer train` and name its folder");
+    check(wanted.sentinels == 0, "tokenizer: the span objective needs sentinels, which ", name_of(wanted.kind),
+          " does not have; characters or bytes do");
+    tokenizers::TokenizerTraining training{.kind = name_of(wanted.kind), .vocabulary = wanted.vocabulary};
+    const tokenizers::TokenizerFrame frame = tokenizers::frame_of(training);
+    for (const char* token : {"<pad>", "</s>", "<s>"}) {
+        const bool has_own = wanted.kind == MadeOf::bpe || wanted.kind == MadeOf::wordpiece ||
+                             std::find(frame.special.begin(), frame.special.end(), token) != frame.special.end();
+        if (!has_own) training.special.emplace_back(token);
+    }
+    const tokenizers::TrainedTokenizer trained = tokenizers::train_tokenizer(corpus, training);
+    fs::create_directories(folder);
+    write_text(folder / "tokenizer.json", trained.tokenizer_json);
+    write_text(folder / "tokenizer_config.json", trained.config_json);
 }
 
 }  // namespace
 
 std::optional<MadeOf> made_of(const std::string& name) {
-    if (name == "characters") return MadeOf::characters;
-    if (name == "bytes") return MadeOf::bytes;
-    if (name == "words") return MadeOf::words;
-    return std::nullopt;
+    const auto known = std::find(std::begin(names), std::end(names), name);
+    if (known == std::end(names)) return std::nullopt;
+    return static_cast<MadeOf>(known - std::begin(names));
 }
 
 void make_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
+    if (is_learned(wanted.kind)) return learn_tokenizer(wanted, folder);
     std::vector<std::string> special(std::begin(named), std::end(named));
     for (std::int64_t i = 0; i < wanted.sentinels; ++i) special.push_back(text_of("<extra_id_", i, ">"));
     const Pieces pieces = wanted.kind == MadeOf::bytes   ? all_bytes()

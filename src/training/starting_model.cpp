@@ -81,6 +81,7 @@ fs::path made_tokenizer(const Recipe& recipe, const fs::path& workshop, bool res
     if (!resumes || !fs::exists(folder / "tokenizer.json"))
         make_tokenizer({.kind = *made_of(recipe.tokenizer),
                         .data = recipe.train_data,
+                        .vocabulary = recipe.resolved.positive("vocabulary"),
                         .sentinels = recipe.objective == "span" ? sentinels_of_spans : 0},
                        folder);
     return folder;
@@ -108,7 +109,7 @@ void convert(models::Model& model, const Recipe& recipe) {
     for (const auto& [name, tensor] : nn::parameters(model)) {
         const bool stays = recipe.lora && is_quantised(tensor->dtype());
         quantised = quantised || stays;
-        if (!stays) *tensor = tensor->detach().to(recipe.precision);
+        if (!stays && !is_integer(tensor->dtype())) *tensor = tensor->detach().to(recipe.precision);
     }
     if (quantised && recipe.precision != DType::F32)
         recipe.resolved.reject("precision", "a quantised model computes in f32");
