@@ -44,6 +44,7 @@ void read_metrics(const fs::path& path, RunFigures& figures) {
         if (entry.has("loss")) figures.losses.push_back({figures.steps, entry.number("loss")});
         if (entry.has("smoothed_loss")) figures.loss = entry.number("smoothed_loss");
         if (entry.has("units_per_second")) rates.push_back(entry.number("units_per_second"));
+        if (entry.has("validation_accuracy")) figures.accuracy = entry.number("validation_accuracy");
         if (entry.has("validation_loss"))
             figures.validation.push_back({figures.steps, entry.number("validation_loss")});
     }
