@@ -48,6 +48,7 @@ std::vector<Column> columns_of(const std::vector<RunFigures>& runs, const std::s
                                 {"loss"},
                                 {"validation loss"},
                                 {"bits a character"},
+                                {"accuracy"},
                                 {text_of("training ", unit, "/s")},
                                 {"cache bytes a token"},
                                 {text_of("cache after ", after(runs))},
@@ -62,6 +63,7 @@ std::vector<Column> columns_of(const std::vector<RunFigures>& runs, const std::s
                                      rounded(run.loss, 4),
                                      rounded(run.validation_loss, 4),
                                      rounded(run.bits_per_character, 3),
+                                     std::isfinite(run.accuracy) ? rounded(100 * run.accuracy, 2) + " %" : "",
                                      rate(run.units_per_second),
                                      decodes ? with_separators(run.cache_bytes_per_token) : "",
                                      decodes ? in_bytes(static_cast<double>(run.cache_bytes)) : "",
@@ -118,6 +120,7 @@ formats::Json json_of(const std::vector<RunFigures>& runs) {
         set_known("loss", run.loss);
         set_known("validation_loss", run.validation_loss);
         set_known("bits_per_character", run.bits_per_character);
+        set_known("accuracy", run.accuracy);
         set_known("training_units_per_second", run.units_per_second);
         if (std::isfinite(run.decoded_per_second))
             one.set("cache_bytes_per_token", run.cache_bytes_per_token)

@@ -22,8 +22,8 @@ using formats::Config;
 using formats::Json;
 using Clock = std::chrono::steady_clock;
 
-constexpr int decoding_rounds = 20;
-constexpr std::int64_t decoded_tokens = 8;  // of one round
+constexpr int decoding_rounds = 100;
+constexpr std::int64_t decoded_tokens = 4;  // of one round: short, so that most are not interrupted
 
 // What nine of ten values do not exceed: others may use the machine too, and only ever make a rate smaller.
 double high_rate(std::vector<double> rates) {
@@ -44,6 +44,7 @@ void read_metrics(const fs::path& path, RunFigures& figures) {
         if (entry.has("loss")) figures.losses.push_back({figures.steps, entry.number("loss")});
         if (entry.has("smoothed_loss")) figures.loss = entry.number("smoothed_loss");
         if (entry.has("units_per_second")) rates.push_back(entry.number("units_per_second"));
+        if (entry.has("validation_accuracy")) figures.accuracy = entry.number("validation_accuracy");
         if (entry.has("validation_loss"))
             figures.validation.push_back({figures.steps, entry.number("validation_loss")});
     }
@@ -147,16 +148,24 @@ void measure_decoding(const std::vector<FinishedRun>& runs, std::vector<RunFigur
         if (texts[i].decoding) figures[i].decoded_per_second = high_rate(texts[i].rates);
 }
 
+// A moving mean over a fiftieth of the run, which counts the first steps in full.
+static std::vector<ChartPoint> smoothed(const std::vector<LossPoint>& losses) {
+    const double keep = 1 - 1 / std::max(1.0, static_cast<double>(losses.size()) / 50);
+    std::vector<ChartPoint> points;
+    double sum = 0, weight = 0;
+    for (const LossPoint& point : losses) {
+        sum = keep * sum + point.loss;
+        weight = keep * weight + 1;
+        points.push_back({static_cast<double>(point.step), sum / weight});
+    }
+    return points;
+}
+
 LineChart loss_curves(const std::vector<RunFigures>& figures, const std::string& title) {
     LineChart chart{.title = title, .x_label = "step", .y_label = "loss (dots: validation)", .lines = {}};
     double highest = 0;
     for (const RunFigures& run : figures) {
-        ChartLine& line = chart.lines.emplace_back(ChartLine{.name = run.name, .points = {}});
-        double smooth = run.losses.empty() ? 0 : run.losses.front().loss;
-        for (const LossPoint& point : run.losses) {
-            smooth = 0.95 * smooth + 0.05 * point.loss;
-            line.points.push_back({static_cast<double>(point.step), smooth});
-        }
+        ChartLine& line = chart.lines.emplace_back(ChartLine{.name = run.name, .points = smoothed(run.losses)});
         for (const LossPoint& point : run.validation)
             line.dots.push_back({static_cast<double>(point.step), point.loss});
         // The first steps, in which a loss falls furthest, would leave no room for the rest.

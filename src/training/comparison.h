@@ -24,6 +24,7 @@ struct RunFigures {
     double operations = 0;  // of a forward pass, for one token, without the scores of attention
     double loss = unknown, validation_loss = unknown;
     double bits_per_character = unknown;
+    double accuracy = unknown;          // of a classifier, on the validation data
     double units_per_second = unknown;  // tokens, or pictures: nine of ten steps were not faster
     bool generates = false;
     std::int64_t cache_bytes_per_token = 0;  // while the text is shorter than any window

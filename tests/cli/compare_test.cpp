@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cli/program.h"
+#include "formats/image.h"
 #include "formats/json.h"
 #include "support/temporary_folder.h"
 
@@ -96,6 +97,31 @@ TEST_F(Compare, BitsAreCountedByCharacters) {
     const double characters = static_cast<double>(text.size()) - 60;  // ï has two bytes
     EXPECT_NEAR(number(one, "bits_per_character"),
                 number(one, "validation_loss") / std::log(2.0) * (characters + 1) / characters, 1e-9);
+}
+
+// A classifier continues no texts, so nothing is said of caches and characters.
+TEST_F(Compare, AccuracyOfClassifiers) {
+    for (const auto& [name, colour] : {std::pair{"black", 0}, std::pair{"white", 255}}) {
+        formats::Image picture(4, 4);
+        std::fill(picture.pixels.begin(), picture.pixels.end(), static_cast<std::uint8_t>(colour));
+        fs::create_directories(folder_ / text_of("set/", name));
+        formats::write_png(folder_ / text_of("set/", name, "/1.png"), picture);
+    }
+    for (const char* width : {"3", "5"})
+        folder_.write(text_of("width-", width, ".json"),
+                      text_of(R"({"model": {"model_type": "mlp_classifier", "input_width": 16, "hidden_widths": [)",
+                              width, R"(], "classes": 2}, "objective": "classify", "batch": 2, "steps": 60,
+            "optimizer": {"learning_rate": 0.05}, "data": {"train": [")",
+                              at("set"), R"("], "validation": [")", at("set"), R"("]}})"));
+    const Json all = run({at("width-3.json"), at("width-5.json")});
+    for (const Json& one : all.find("runs")->items()) {
+        EXPECT_EQ(number(one, "accuracy"), 1);
+        EXPECT_EQ(one.find("bits_per_character"), nullptr);
+        EXPECT_EQ(one.find("cache_bytes"), nullptr);
+    }
+    const std::string table = folder_.read("out/comparison.md");
+    EXPECT_NE(table.find("100.00 %"), table.npos);
+    EXPECT_EQ(table.find("cache"), table.npos);
 }
 
 TEST_F(Compare, RunsThatAreOverAreNotTrainedAgain) {
