@@ -1,5 +1,6 @@
 #include "benchmarks/peer_process.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,6 +63,30 @@ std::string PeerProcess::ask(const std::string& line) {
     std::fputs((line + "\n").c_str(), to_);
     std::fflush(to_);
     return read_line();
+}
+
+FinishedProcess run_to_end(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
+    int from[2];
+    check(pipe(from) == 0, "cannot make a pipe to ", command[0]);
+    const pid_t process = fork();
+    check(process >= 0, "cannot start ", command[0]);
+    if (process == 0) {
+        dup2(from[1], STDOUT_FILENO);
+        for (const int end : from) close(end);
+        become(command, environment);
+    }
+    close(from[1]);
+    FinishedProcess finished;
+    char buffer[4096];
+    for (ssize_t count; (count = read(from[0], buffer, sizeof buffer)) > 0;)
+        finished.output.append(buffer, static_cast<std::size_t>(count));
+    close(from[0]);
+    int status = 0;
+    rusage usage{};
+    check(wait4(process, &status, 0, &usage) == process && WIFEXITED(status) && WEXITSTATUS(status) == 0, command[0],
+          ": failed");
+    finished.peak_bytes = static_cast<double>(usage.ru_maxrss) * 1024;
+    return finished;
 }
 
 }  // namespace tessera::benchmarks

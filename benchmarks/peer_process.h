@@ -1,4 +1,5 @@
-// A peer that lives in a process of its own and works when asked: a line to its standard input, a line back.
+// Peers in processes of their own: one that works when asked, a line to its standard input, a line back; and one that
+// runs to its end.
 #pragma once
 
 #include <cstdio>
@@ -23,5 +24,12 @@ class PeerProcess {
     std::FILE* to_ = nullptr;
     std::FILE* from_ = nullptr;
 };
+
+struct FinishedProcess {
+    std::string output;     // what it wrote to its standard output
+    double peak_bytes = 0;  // the most memory it had at a time
+};
+// Throws when the program cannot be started or fails.
+FinishedProcess run_to_end(const std::vector<std::string>& command, const std::vector<std::string>& environment);
 
 }  // namespace tessera::benchmarks

@@ -41,7 +41,7 @@ void run() {
         const double rate = pictures_per_second(*scenes, threads);
         report({.name = threads == 1 ? "scenes of 128 pixels, 1 thread" : "scenes of 128 pixels, all threads",
                 .ours = rate,
-                .unit = "pictures/s",
+                .unit = "/s",
                 .against = "what a GPU needs",
                 .reference = needed * threads,
                 .ratio = rate / (needed * threads),

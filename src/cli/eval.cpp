@@ -1,4 +1,5 @@
 // tessera eval: a model's loss on data, as the trainer takes it.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -11,11 +12,15 @@
 #include "data/documents.h"
 #include "inference/translation_score.h"
 #include "models/adapters.h"
+#include "models/catalog.h"
+#include "models/classes.h"
 #include "tokenizers/utf8.h"
 #include "training/recipe_keys.h"
+#include "training/retrieval.h"
 #include "training/session.h"
 #include "training/starting_model.h"
 #include "training/token_corpus.h"
+#include "training/usual_objective.h"
 
 namespace tessera::cli {
 namespace {
@@ -58,18 +63,83 @@ class Scratch {
     fs::path path;
 };
 
-training::Recipe recipe_of(const std::string& model, const std::vector<std::string>& arguments) {
-    Json data = Json::array();
+// What a run was trained with and an evaluation should be taken with, where the folder is one of a run.
+void take_settings_of_run(const fs::path& folder, Json& recipe, Json& data) {
+    if (!fs::is_regular_file(folder / "recipe.json")) return;
+    const Json run = Json::read(folder / "recipe.json");
+    for (const char* name : {"objective", "batch"})
+        if (const Json* value = run.find(name)) recipe.set(name, *value);
+    const Json* section = run.find("data");
+    if (section == nullptr || !section->is_object()) return;
+    for (const char* name : {"length", "separator", "field", "mask", "whole_words", "noise", "span", "permute"})
+        if (const Json* value = section->find(name)) data.set(name, *value);
+}
+
+// `folder` is what was named on the command line, `model` the base where that holds adapters.
+training::Recipe recipe_of(const std::string& folder, const std::string& model,
+                           const std::vector<std::string>& arguments) {
+    Json files = Json::array(), data = Json::object(), recipe = Json::object();
     std::vector<std::string> overrides;
     for (const std::string& argument : arguments)
         if (argument.find('=') == argument.npos || fs::exists(argument))
-            data.push_back(argument);
+            files.push_back(argument);
         else
             overrides.push_back(argument);
-    check(!data.items().empty(), "eval: DATA is missing: files or folders");
-    Json recipe = Json::object();
-    recipe.set("model", model).set("data", Json::object().set("train", std::move(data)));
+    check(!files.items().empty(), "eval: DATA is missing: files or folders");
+    const std::unique_ptr<models::Model> shapes = models::build(models::config_named(model));
+    recipe.set("objective", training::usual_objective(*shapes));
+    // Texts with a label are read as far as the model can; others in windows.
+    const std::int64_t longest = shapes->longest_text(), window = 128;
+    const bool whole = recipe.find("objective")->as_string() == "labels" && longest > 0;
+    if (longest > 0) data.set("length", whole ? longest : std::min(longest, window));
+    take_settings_of_run(folder, recipe, data);
+    recipe.set("model", model).set("data", data.set("train", std::move(files)));
     return training::read_recipe(training::resolve_recipe(std::move(recipe), overrides, "eval"));
+}
+
+void print_choices(const std::vector<training::Choice>& choices) {
+    for (const training::Choice& choice : choices)
+        std::printf("a picture's own text among %s: found for %.2f %% (by chance %.2f %%)\n",
+                    with_separators(choice.candidates).c_str(), 100 * choice.accuracy, 100 * choice.chance);
+}
+
+Json json_of(const std::vector<training::Choice>& choices) {
+    Json list = Json::array();
+    for (const training::Choice& choice : choices)
+        list.push_back(Json::object()
+                           .set("candidates", choice.candidates)
+                           .set("accuracy", choice.accuracy)
+                           .set("chance", choice.chance));
+    return list;
+}
+
+// Classes of the data that the model has no name for would be counted as others.
+void check_classes(const training::Objective& objective, const models::Config& config) {
+    if (!config.has("id2label")) return;
+    const auto names = models::read_class_names(config, models::read_class_count(config));
+    for (const std::string& name : objective.classes()) {
+        const bool is_number = name.find_first_not_of("0123456789") == name.npos;
+        check(is_number || std::find(names.begin(), names.end(), name) != names.end(), "the data has a class '", name,
+              "', which the model does not know");
+    }
+}
+
+Json json_of(const training::Evaluation& result) {
+    Json out = Json::object().set("loss", result.loss).set("targets", result.targets);
+    if (result.answers.all > 0)
+        out.set("accuracy", result.answers.share())
+            .set("error_rate", 1 - result.answers.share())
+            .set("right", result.answers.right)
+            .set("answers", result.answers.all);
+    return out;
+}
+
+void print(const training::Evaluation& result) {
+    if (result.answers.all > 0)
+        std::printf("accuracy %.2f %%, error rate %.2f %% (%s of %s right), ", 100 * result.answers.share(),
+                    100 - 100 * result.answers.share(), with_separators(result.answers.right).c_str(),
+                    with_separators(result.answers.all).c_str());
+    std::printf("loss %.4f over %s targets\n", result.loss, with_separators(result.targets).c_str());
 }
 
 // BLEU of the model's own translations of the pairs.
@@ -99,6 +169,7 @@ int eval_command(const std::vector<std::string>& arguments) {
     bool json = false;
     Arguments parser("eval",
                      "A model's loss on data, as training takes it; for texts also perplexity and bits per byte, for "
+                     "classifiers the accuracy, for pictures with texts how often the right text is found, for "
                      "sentence pairs BLEU.",
                      "tessera eval DIR held-out.txt data.length=256");
     parser.positional("DIR", folder, "a folder of the Hub's layout or of adapters, or a checkpoint file");
@@ -108,7 +179,7 @@ int eval_command(const std::vector<std::string>& arguments) {
     parser.device(device_name);
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
-    check(batches >= 0, "--batches: expected 0 or more, found ", batches);
+    check(batches >= 0 && batches < (std::int64_t{1} << 31), "--batches: expected 0 or more, found ", batches);
     check(beams >= 1 && beams <= inference::most_beams, "--beams: expected 1 to ", inference::most_beams, ", found ",
           beams);
     check(fs::exists(folder), folder, ": no such file or folder");
@@ -116,7 +187,8 @@ int eval_command(const std::vector<std::string>& arguments) {
     // Adapters of a file of weights have their tokenizer beside them.
     if (is_adapter && fs::exists(fs::path(folder) / "tokenizer.json"))
         data.insert(data.begin(), text_of("tokenizer=", folder));
-    const training::Recipe recipe = recipe_of(is_adapter ? models::base_of_adapters(folder).string() : folder, data);
+    const training::Recipe recipe =
+        recipe_of(folder, is_adapter ? models::base_of_adapters(folder).string() : folder, data);
     const Device device = device_named(device_name);
     const training::StartingModel start = training::starting_model(recipe, std::nullopt, device);
     if (is_adapter) models::apply_adapters(*start.model, folder);
@@ -125,20 +197,26 @@ int eval_command(const std::vector<std::string>& arguments) {
         .recipe = recipe, .model = *start.model, .tokenizer = start.tokenizer, .data = recipe.train_data};
     inputs.cache = scratch.path;
     const std::unique_ptr<training::Objective> objective = training::make_objective(inputs);
+    check_classes(*objective, start.model->config);
+    const std::int64_t all = std::numeric_limits<std::int64_t>::max();
     const training::Evaluation result = training::evaluate(
-        *start.model, *objective, recipe, device, batches > 0 ? batches : std::numeric_limits<std::int64_t>::max());
+        *start.model, *objective, recipe, device, std::min(batches > 0 ? batches * recipe.batch : all, recipe.limit));
+    std::vector<training::Choice> choices;
+    if (recipe.objective == "contrastive")
+        choices = training::choices_of(
+            training::retrieve(*start.model, *objective, recipe, device, batches > 0 ? batches : all));
     const bool is_text = recipe.objective == "causal";
     const Bits bits = is_text ? bits_of(result.loss, inputs) : Bits();
     std::optional<data::Bleu> bleu;
     if (recipe.objective == "pairs")
-        bleu = bleu_of(folder, recipe, device, beams,
-                       batches > 0 ? batches * recipe.batch : std::numeric_limits<std::int64_t>::max());
+        bleu = bleu_of(folder, recipe, device, beams, batches > 0 ? batches * recipe.batch : all);
     if (json) {
-        Json out = Json::object().set("loss", result.loss).set("targets", result.targets);
+        Json out = json_of(result);
         if (is_text)
             out.set("perplexity", std::exp(result.loss))
                 .set("bits_per_byte", bits.per_byte)
                 .set("bits_per_character", bits.per_character);
+        if (!choices.empty()) out.set("zero_shot", json_of(choices));
         if (bleu) out.set("bleu", bleu->score()).set("brevity_penalty", bleu->brevity_penalty());
         std::printf("%s\n", out.dump().c_str());
     } else if (is_text) {
@@ -146,7 +224,8 @@ int eval_command(const std::vector<std::string>& arguments) {
                     result.loss, std::exp(result.loss), bits.per_byte, bits.per_character,
                     with_separators(result.targets).c_str());
     } else {
-        std::printf("loss %.4f over %s targets\n", result.loss, with_separators(result.targets).c_str());
+        print(result);
+        print_choices(choices);
     }
     if (bleu && !json)
         std::printf("BLEU %.2f (brevity penalty %.3f, %lld beams)\n", bleu->score(), bleu->brevity_penalty(),

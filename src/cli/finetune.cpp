@@ -7,8 +7,11 @@
 #include "cli/commands.h"
 #include "cli/training_display.h"
 #include "core/error.h"
+#include "models/adapters.h"
+#include "models/catalog.h"
 #include "training/recipe_keys.h"
 #include "training/session.h"
+#include "training/usual_objective.h"
 
 namespace tessera::cli {
 namespace {
@@ -22,8 +25,9 @@ std::vector<std::string> lora_settings(const std::string& text) {
     for (std::string word; std::getline(words, word, ',');) {
         const std::size_t equals = word.find('=');
         const std::string name = word.substr(0, equals);
-        check(equals != word.npos && (name == "r" || name == "rank" || name == "alpha" || name == "targets"),
-              "--lora: '", word, "': expected r=N, alpha=X or targets=NAME+NAME");
+        check(equals != word.npos &&
+                  (name == "r" || name == "rank" || name == "alpha" || name == "dropout" || name == "targets"),
+              "--lora: '", word, "': expected r=N, alpha=X, dropout=P or targets=NAME+NAME");
         std::string value = word.substr(equals + 1);
         if (name == "targets") {
             for (char& c : value)
@@ -59,6 +63,8 @@ training::Recipe recipe_of(const Request& request) {
         .set("optimizer", Json::object()
                               .set("learning_rate", request.lora.empty() ? 2e-5 : 2e-4)
                               .set("weight_decay", request.lora.empty() ? 0.1 : 0.0));
+    if (!models::is_adapter_folder(request.model))
+        recipe.set("objective", training::usual_objective(*models::build(models::config_named(request.model))));
     std::vector<std::string> all;
     if (!request.lora.empty()) all = lora_settings(request.lora);
     if (!request.lora.empty() && request.lora.find("r=") == request.lora.npos &&
@@ -78,7 +84,8 @@ int finetune_command(const std::vector<std::string>& arguments) {
     parser.positional("DIR", request.model, "a folder of the Hub's layout, or a checkpoint file");
     parser.positionals("DATA", request.data,
                        "files or folders to learn from, and key=value settings (tessera train --keys lists them)");
-    parser.option("--lora", request.lora, "learn adapters only: r=16,alpha=32,targets=q_proj+v_proj (or all-linear)");
+    parser.option("--lora", request.lora,
+                  "learn adapters only: r=16,alpha=32,dropout=0.05,targets=q_proj+v_proj (or all-linear)");
     parser.option("--steps", request.steps, "how many steps");
     parser.option("-o,--output", request.folder, "the folder to write");
     parser.flag("--resume", request.resume, "go on from the newest checkpoint in the folder");

@@ -1,4 +1,4 @@
-// tessera scenes: looks at a scene set, writes it to files, prints its texts.
+// tessera scenes: looks at a scene set, writes it to files, prints its texts; scenes_score.cpp marks a model's answers.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -174,7 +174,8 @@ int texts(const std::vector<std::string>& arguments) {
 
 int scenes_command(const std::vector<std::string>& arguments) {
     using Command = int (*)(const std::vector<std::string>&);
-    constexpr std::pair<const char*, Command> commands[] = {{"preview", preview}, {"write", write}, {"texts", texts}};
+    constexpr std::pair<const char*, Command> commands[] = {
+        {"preview", preview}, {"write", write}, {"texts", texts}, {"score", scenes_score_command}};
     for (const auto& [name, run] : commands)
         if (!arguments.empty() && arguments[0] == name) return run({arguments.begin() + 1, arguments.end()});
     const bool asked = !arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h");
@@ -182,6 +183,7 @@ int scenes_command(const std::vector<std::string>& arguments) {
                  "tessera scenes preview FILE.scenes.json -o sheet.png     scenes on one sheet, with their texts\n"
                  "tessera scenes write FILE.scenes.json -o DIR             PNG files and JSON lines\n"
                  "tessera scenes texts FILE.scenes.json                    prefix, tab, suffix, one a line\n"
+                 "tessera scenes score DIR FILE.scenes.json                a model answers, and is marked\n"
                  "Each has --help; docs/scenes.md says what a scene set is.\n");
     return asked ? 0 : 2;
 }

@@ -1,7 +1,6 @@
 #include "cli/training_display.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <chrono>
 #include <cmath>
@@ -30,12 +29,6 @@ std::string in_time(double seconds) {
                          : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-double resident_peak() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return static_cast<double>(usage.ru_maxrss) * 1024;
-}
-
 // What one large product of matrices reaches: the measure of utilisation.
 double peak_operations(Device device) {
     const NoGrad no_grad;
@@ -48,6 +41,12 @@ double peak_operations(Device device) {
         best = std::max(best, 2 * std::pow(static_cast<double>(size), 3) / seconds_since(start));
     }
     return best;
+}
+
+std::string accuracy_of(const training::Evaluation& result) {
+    if (result.answers.all == 0) return {};
+    return fmt::format(", accuracy {:.2f} % ({} of {})", 100 * result.answers.share(),
+                       with_separators(result.answers.right), with_separators(result.answers.all));
 }
 
 class Display {
@@ -69,8 +68,8 @@ class Display {
             start(model, trainer);
         };
         events.on_step = [this](const training::StepReport& report, const char* unit) { step(report, unit); };
-        events.on_validation = [this](std::int64_t step, double loss) {
-            say(fmt::format("step {}: validation loss {:.4f}", step, loss));
+        events.on_validation = [this](std::int64_t step, const training::Evaluation& result) {
+            say(fmt::format("step {}: validation loss {:.4f}{}", step, result.loss, accuracy_of(result)));
         };
         events.on_sample = [this](const models::Model& model, const tokenizers::Tokenizer& tokenizer,
                                   std::int64_t step) { sample(model, tokenizer, step); };
@@ -104,10 +103,11 @@ class Display {
         const auto done = static_cast<double>(report.step - first_step_);
         const double rate = static_cast<double>(units_) / seconds;
         const double left = seconds / done * static_cast<double>(recipe_.steps - report.step);
-        const std::string line = fmt::format(
-            "step {}/{}  loss {:.4f} (mean {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {}{}  {} left", report.step,
-            recipe_.steps, report.loss, report.smoothed_loss, report.learning_rate, report.gradient_norm,
-            in_powers(rate), unit, utilisation(seconds), in_bytes(resident_peak()), in_time(left));
+        const std::string line =
+            fmt::format("step {}/{}  loss {:.4f} (mean {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {}{}  {} left",
+                        report.step, recipe_.steps, report.loss, report.smoothed_loss, report.learning_rate,
+                        report.gradient_norm, in_powers(rate), unit, utilisation(seconds),
+                        in_bytes(static_cast<double>(report.memory_bytes)), in_time(left));
         if (quiet_) return;
         const bool last = report.step == recipe_.steps;
         if (is_terminal()) {
@@ -157,7 +157,8 @@ std::string command_for(const std::string& objective, const std::string& folder)
     if (objective == "classify") return fmt::format("classify {} PICTURE", folder);
     if (objective == "contrastive") return fmt::format("classify {} PICTURE --labels …", folder);
     if (objective == "prefix") return fmt::format("generate {} \"…\" --image PICTURE", folder);
-    if (objective == "autoencode" || objective == "labels") return fmt::format("inspect {}", folder);
+    if (objective == "labels") return fmt::format("classify {} \"…\"", folder);
+    if (objective == "autoencode") return fmt::format("inspect {}", folder);
     return fmt::format("generate {} \"…\"", folder);
 }
 
@@ -171,6 +172,7 @@ int train_with_display(const training::Recipe& recipe, const training::SessionOp
         formats::Json out = formats::Json::object();
         out.set("folder", options.folder.string()).set("steps", result.steps).set("loss", result.loss);
         if (std::isfinite(result.validation_loss)) out.set("validation_loss", result.validation_loss);
+        if (result.answers.all > 0) out.set("validation_accuracy", result.answers.share());
         std::printf("%s\n", out.dump().c_str());
         return 0;
     }

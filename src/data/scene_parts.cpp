@@ -16,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* clip_art = "clip-art";
-constexpr formats::ImageLimits limits{.bytes = std::size_t{16} << 20, .pixels = std::int64_t{1} << 24};
-constexpr std::size_t most_pictures = 8;  // of one object in one style
+constexpr std::uintmax_t most_bytes = 1 << 20;  // larger ones are for print, and take seconds to decode
+constexpr std::size_t most_pictures = 8;        // of one object in one style
 
 std::string in_small_letters(std::string text) {
     for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -42,7 +42,7 @@ std::multimap<std::string, fs::path> files_of(const std::string& style, const Sc
 
 // Nothing where a size has nothing left to be seen.
 std::optional<ScenePicture> picture_of(const fs::path& file, const std::vector<std::int64_t>& sides) {
-    const Sprite whole = sprite_of(formats::read_transparent_image(file, limits));
+    const Sprite whole = sprite_of(formats::read_transparent_image(file));
     if (whole.width == 0) return std::nullopt;
     ScenePicture picture{.mean = whole.mean()};
     for (const std::int64_t side : sides) {
@@ -52,11 +52,13 @@ std::optional<ScenePicture> picture_of(const fs::path& file, const std::vector<s
     return picture;
 }
 
-std::vector<fs::path> files_named(const std::multimap<std::string, fs::path>& files, const std::string& object) {
+std::vector<fs::path> files_named(const std::multimap<std::string, fs::path>& files,
+                                  const std::vector<std::string>& names) {
     std::vector<fs::path> found;
-    for (const std::string& name : picture_names(object)) {
+    for (const std::string& name : names) {
         const auto [begin, end] = files.equal_range(name);
-        for (auto each = begin; each != end && found.size() < most_pictures; ++each) found.push_back(each->second);
+        for (auto each = begin; each != end && found.size() < most_pictures; ++each)
+            if (fs::file_size(each->second) <= most_bytes) found.push_back(each->second);
     }
     return found;
 }
@@ -80,7 +82,8 @@ std::vector<SceneSubject> load_subjects(const SceneSettings& settings) {
     for (std::size_t style = 0; style < settings.styles.size(); ++style) {
         const auto files = files_of(settings.styles[style], settings);
         for (std::size_t subject = 0; subject < settings.objects.size(); ++subject)
-            for (fs::path& file : files_named(files, settings.objects[subject]))
+            for (fs::path& file :
+                 files_named(files, picture_names(settings.objects[subject], settings.styles[style] == clip_art)))
                 sources.push_back({subject, style, std::move(file)});
     }
     const std::vector<std::int64_t> sides = scene_sides(settings.size);

@@ -10,7 +10,6 @@ namespace {
 
 using Kind = SceneObject::Kind;
 
-constexpr std::int64_t most_things = 5;
 constexpr std::size_t longest_word = 8;
 
 std::string digits(std::int64_t count, Draws& draws) {
@@ -80,11 +79,11 @@ std::vector<SceneThing> draw_things(std::int64_t count, bool may_repeat, const S
 // The answer is drawn first, so that all are equally frequent; then others, one at least where the answer is none.
 ScenePlan plan_count(const SceneSettings& settings, Draws& draws) {
     const SceneThing counted = draw_thing(settings, draws);
-    const std::int64_t count = draws.below(most_things);
+    const std::int64_t count = std::min(draws.below(most_scene_things), settings.most);
     ScenePlan plan{.things = std::vector<SceneThing>(static_cast<std::size_t>(count), counted)};
     std::vector<SceneThing> known{counted};
     const std::int64_t others =
-        std::min(most_things - count, std::max<std::int64_t>(draws.below(3), count == 0 ? 1 : 0));
+        std::min(settings.most - count, std::max<std::int64_t>(draws.below(3), count == 0 ? 1 : 0));
     for (std::int64_t i = 0; i < others; ++i) plan.things.push_back(draw_other(known, settings, draws));
     const bool by_group = draws.below(3) == 0;
     plan.asked.push_back(by_group ? group_of(counted, settings) : name_of(counted, settings));
@@ -93,13 +92,14 @@ ScenePlan plan_count(const SceneSettings& settings, Draws& draws) {
 
 ScenePlan plan_caption(const SceneSettings& settings, Draws& draws) {
     constexpr std::int64_t counts[] = {1, 1, 1, 2, 2, 2, 2, 3, 3, 4};
-    ScenePlan plan{.things = draw_things(counts[draws.below(std::size(counts))], true, settings, draws)};
+    ScenePlan plan{
+        .things = draw_things(std::min(counts[draws.below(std::size(counts))], settings.most), true, settings, draws)};
     if (!settings.fonts.empty() && draws.below(6) == 0) plan.things.front() = draw_text(true, settings, draws);
     return plan;
 }
 
 ScenePlan plan_detect(const SceneSettings& settings, Draws& draws) {
-    ScenePlan plan{.things = draw_things(1 + draws.below(4), true, settings, draws)};
+    ScenePlan plan{.things = draw_things(std::min(1 + draws.below(4), settings.most), true, settings, draws)};
     for (const SceneThing& thing : plan.things) {
         const std::string name = name_of(thing, settings);
         if (std::find(plan.asked.begin(), plan.asked.end(), name) == plan.asked.end()) plan.asked.push_back(name);
@@ -115,12 +115,13 @@ ScenePlan draw_plan(SceneTask task, const SceneSettings& settings, Draws& draws)
     switch (task) {
         case SceneTask::caption: return plan_caption(settings, draws);
         case SceneTask::count: return plan_count(settings, draws);
-        case SceneTask::where: return {.things = draw_things(2 + draws.below(2), false, settings, draws)};
+        case SceneTask::where:
+            return {.things = draw_things(std::min(2 + draws.below(2), settings.most), false, settings, draws)};
         case SceneTask::detect: return plan_detect(settings, draws);
         case SceneTask::ocr: break;
     }
     ScenePlan plan{.things = {draw_text(false, settings, draws)}};
-    const std::int64_t others = draws.below(3);
+    const std::int64_t others = std::min(draws.below(3), settings.most - 1);
     for (std::int64_t i = 0; i < others; ++i) plan.things.push_back(draw_other(plan.things, settings, draws));
     return plan;
 }

@@ -18,7 +18,8 @@ constexpr std::int64_t least_size = 32, largest_size = 448;  // locations name e
 constexpr std::int64_t most_pictures = std::int64_t{1} << 40, most_names = 1000, heaviest = 1'000'000;
 constexpr std::size_t longest_name = 40;
 
-constexpr const char* keys[] = {"size", "pictures", "seed", "parts", "styles", "fonts", "objects", "shapes", "tasks"};
+constexpr const char* keys[] = {"size",  "pictures", "seed",   "parts", "styles",
+                                "fonts", "objects",  "shapes", "most",  "tasks"};
 
 template <class Names>
 std::string listed(const Names& names) {
@@ -109,6 +110,7 @@ SceneSettings read_scene_settings(const Config& file) {
     check_file_names(file, "fonts", settings.fonts);
     settings.objects = object_names(file, !settings.styles.empty());
     settings.shapes = file.boolean("shapes", true);
+    settings.most = within(file, "most", file.integer("most", settings.most), 1, most_scene_things);
     settings.weights = task_weights(file);
     const bool shows_things = settings.shapes || !settings.objects.empty();
     const auto weight = [&](SceneTask task) { return settings.weights[static_cast<std::size_t>(task)]; };
@@ -116,6 +118,7 @@ SceneSettings read_scene_settings(const Config& file) {
     if (!shows_things) file.reject("styles", "without styles and shapes there is nothing to show");
     if (!settings.shapes && settings.objects.size() < 2 && weight(SceneTask::where) + weight(SceneTask::count) > 0)
         file.reject("objects", "the tasks count and where need at least two, or shapes");
+    if (settings.most < 2 && weight(SceneTask::where) > 0) file.reject("most", "the task where needs at least two");
     return settings;
 }
 

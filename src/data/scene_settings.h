@@ -18,6 +18,8 @@ enum class SceneTask : std::uint8_t { caption, count, where, detect, ocr };
 constexpr std::size_t scene_tasks = 5;
 constexpr std::array<const char*, scene_tasks> scene_task_names = {"caption", "count", "where", "detect", "ocr"};
 
+constexpr std::int64_t most_scene_things = 5;
+
 struct SceneSettings {
     std::string source = {};
     std::int64_t size = 112, pictures = 0;
@@ -26,6 +28,7 @@ struct SceneSettings {
     std::vector<std::string> styles = {};                // of emoji, or clip-art
     std::vector<std::string> fonts = {};                 // names of files
     std::vector<std::string> objects = {};               // what emoji and clip art show
+    std::int64_t most = most_scene_things;               // so many things in a scene at most
     bool shapes = true;                                  // circles, squares, … in colours
     std::array<std::int64_t, scene_tasks> weights = {};  // how often each task comes
 };

@@ -11,40 +11,41 @@ namespace {
 
 struct Known {
     const char* name;
-    std::vector<std::string> pictures;
+    std::vector<std::string> emoji, clip_art;
 };
 
-// Things that are told apart at the size of a stamp, in every style.
+// Things that are told apart at the size of a stamp, in every style. Emoji go by CLDR's short names, clip art by
+// titles.
 const std::vector<Known>& known_objects() {
     static const std::vector<Known> list = {
-        {"dog", {"dog face", "dog"}},
-        {"cat", {"cat face", "cat"}},
-        {"horse", {"horse face", "horse"}},
-        {"rabbit", {"rabbit face", "rabbit"}},
-        {"frog", {"frog"}},
-        {"fish", {"fish", "tropical fish"}},
-        {"bird", {"bird"}},
-        {"bee", {"honeybee"}},
-        {"tree", {"deciduous tree", "evergreen tree"}},
-        {"flower", {"sunflower", "tulip"}},
-        {"mushroom", {"mushroom"}},
-        {"apple", {"red apple", "green apple"}},
-        {"banana", {"banana"}},
-        {"pizza", {"pizza"}},
-        {"cake", {"birthday cake"}},
-        {"cup", {"hot beverage", "teacup without handle"}},
-        {"car", {"automobile", "oncoming automobile"}},
-        {"bus", {"bus", "oncoming bus"}},
-        {"bicycle", {"bicycle"}},
-        {"airplane", {"airplane"}},
-        {"boat", {"sailboat"}},
-        {"house", {"house", "house with garden"}},
-        {"umbrella", {"umbrella", "closed umbrella"}},
-        {"key", {"key"}},
-        {"book", {"closed book", "green book", "blue book", "orange book"}},
-        {"guitar", {"guitar"}},
-        {"ball", {"soccer ball", "basketball"}},
-        {"clock", {"alarm clock"}},
+        {"dog", {"dog face", "dog"}, {}},
+        {"cat", {"cat face", "cat"}, {"cartoon cat"}},
+        {"horse", {"horse face", "horse"}, {"horse#1"}},
+        {"rabbit", {"rabbit face", "rabbit"}, {}},
+        {"frog", {"frog"}, {"red-eye frog"}},
+        {"fish", {"fish", "tropical fish"}, {"brown fish"}},
+        {"bird", {"bird"}, {}},
+        {"bee", {"honeybee"}, {}},
+        {"tree", {"deciduous tree", "evergreen tree"}, {"cartoon tree"}},
+        {"flower", {"sunflower", "tulip"}, {"red flower"}},
+        {"mushroom", {"mushroom"}, {"mushroom"}},
+        {"apple", {"red apple", "green apple"}, {"apple"}},
+        {"banana", {"banana"}, {}},
+        {"pizza", {"pizza"}, {"cheese pizza slice"}},
+        {"cake", {"birthday cake"}, {"cake"}},
+        {"cup", {"hot beverage", "teacup without handle"}, {"cup"}},
+        {"car", {"automobile", "oncoming automobile"}, {"car", "old car"}},
+        {"bus", {"bus", "oncoming bus"}, {}},
+        {"bicycle", {"bicycle"}, {"bicycle"}},
+        {"airplane", {"airplane"}, {"airplane"}},
+        {"boat", {"sailboat"}, {}},
+        {"house", {"house", "house with garden"}, {"house"}},
+        {"umbrella", {"umbrella", "closed umbrella"}, {}},
+        {"key", {"key"}, {"key"}},
+        {"book", {"closed book", "green book", "blue book", "orange book"}, {"closed book"}},
+        {"guitar", {"guitar"}, {"acoustic guitar", "electric guitar"}},
+        {"ball", {"soccer ball", "basketball"}, {"soccer ball"}},
+        {"clock", {"alarm clock"}, {"alarm clock"}},
     };
     return list;
 }
@@ -59,9 +60,9 @@ std::vector<std::string> default_objects() {
     return names;
 }
 
-std::vector<std::string> picture_names(const std::string& object) {
+std::vector<std::string> picture_names(const std::string& object, bool is_clip_art) {
     for (const Known& known : known_objects())
-        if (object == known.name) return known.pictures;
+        if (object == known.name) return is_clip_art ? known.clip_art : known.emoji;
     return {object};
 }
 

@@ -8,8 +8,8 @@
 namespace tessera::data {
 
 std::vector<std::string> default_objects();
-// What the emoji that show an object are called (CLDR's short names); the object's own name where we know no others.
-std::vector<std::string> picture_names(const std::string& object);
+// What the pictures that show an object are called; the object's own name where it is none of the default ones.
+std::vector<std::string> picture_names(const std::string& object, bool is_clip_art);
 
 bool is_shape_word(std::string_view word);  // "circle", …
 

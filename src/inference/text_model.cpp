@@ -56,8 +56,9 @@ TextModel open_text_model(const fs::path& folder_or_file, const fs::path& tokeni
                           NeedsTokenizer needs, const fs::path& adapter) {
     if (models::is_adapter_folder(folder_or_file)) {
         check(adapter.empty(), folder_or_file.string(), ": holds adapters; --adapter needs the base they stand beside");
-        const bool has_tokenizer = tokenizer.empty() && fs::exists(folder_or_file / "tokenizer.json");
-        return open_text_model(models::base_of_adapters(folder_or_file), has_tokenizer ? folder_or_file : tokenizer,
+        const bool brings_tokenizer =
+            needs == NeedsTokenizer::yes && tokenizer.empty() && fs::exists(folder_or_file / "tokenizer.json");
+        return open_text_model(models::base_of_adapters(folder_or_file), brings_tokenizer ? folder_or_file : tokenizer,
                                device, needs, folder_or_file);
     }
     check(adapter.empty() || models::is_adapter_folder(adapter), adapter.string(),

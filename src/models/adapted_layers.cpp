@@ -59,7 +59,9 @@ std::map<std::string, AdaptedLayer> adaptable_layers(Model& model) {
         layer.transposed = stored->surgery.transposed;
         layer.is_usual = word != "router" && word != "classifier";
     });
+    std::uint64_t number = 0;
     for (auto& [name, layer] : layers) {
+        layer.number = number++;
         std::sort(parts[name].begin(), parts[name].end());
         for (const auto& [part, linear] : parts[name]) layer.parts.push_back(linear);
     }

@@ -15,6 +15,7 @@ struct AdaptedLayer {
     std::int64_t groups = 1;         // with several, the rows of the parts alternate (Surgery::groups)
     bool transposed = false;         // the checkpoint has (in, out)
     bool is_usual = true;            // "all-linear" means it: no output layer, no router
+    std::uint64_t number = 0;        // in the order of their names, for random keys
 
     std::int64_t in_width() const { return parts[0]->in_width(); }
     std::int64_t out_width() const;

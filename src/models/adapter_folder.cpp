@@ -67,6 +67,13 @@ double alpha_of(const Config& config, const std::string& name) {
     return config.number("lora_alpha");
 }
 
+double dropout_of(const Config& config) {
+    const double dropout = config.number("lora_dropout", 0);
+    if (!(dropout >= 0 && dropout < 1))
+        config.reject("lora_dropout", text_of("expected 0 to below 1, found ", dropout));
+    return dropout;
+}
+
 class Folder {
    public:
     Folder(Model& model, const fs::path& folder)
@@ -123,8 +130,12 @@ class Folder {
         const DType dtype = weight.dtype() == DType::F64 ? DType::F64 : DType::F32;
         const Tensor shared = down.to(dtype).to(weight.device()).clone();
         const std::vector<Tensor> rows = layer.split(up->second.to(dtype));
-        for (std::size_t i = 0; i < rows.size(); ++i)
-            layer.parts[i]->adapter = std::make_unique<nn::Lora>(shared, rows[i].to(weight.device()).clone(), factor);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            auto adapter = std::make_unique<nn::Lora>(shared, rows[i].to(weight.device()).clone(), factor);
+            adapter->dropout = dropout_of(config_);
+            adapter->number = layer.number;
+            layer.parts[i]->adapter = std::move(adapter);
+        }
     }
 
     Model& model_;
@@ -161,7 +172,7 @@ void save_adapters(Model& model, const AdapterSettings& settings, const std::str
         .set("base_model_name_or_path", base)
         .set("r", settings.rank)
         .set("lora_alpha", is_whole ? Json(static_cast<std::int64_t>(settings.alpha)) : Json(settings.alpha))
-        .set("lora_dropout", 0.0)
+        .set("lora_dropout", settings.dropout)
         .set("target_modules", std::move(targets))
         .set("bias", "none")
         .set("fan_in_fan_out", transposed)

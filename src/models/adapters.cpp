@@ -32,8 +32,11 @@ void attach(const AdaptedLayer& layer, const AdapterSettings& settings, RandomKe
     for (nn::Linear* part : layer.parts) {
         Tensor up = Tensor::zeros({part->out_width(), settings.rank}, down.dtype(), down.device());
         up.set_requires_grad();
-        part->adapter =
+        auto adapter =
             std::make_unique<nn::Lora>(down, std::move(up), settings.alpha / static_cast<double>(settings.rank));
+        adapter->dropout = settings.dropout;
+        adapter->number = layer.number;
+        part->adapter = std::move(adapter);
     }
 }
 
@@ -44,8 +47,9 @@ void attach_adapters(Model& model, const AdapterSettings& settings, RandomKey ke
     check(settings.rank >= 1 && settings.rank <= most_rank, "lora: expected a rank of 1 to ", most_rank, ", found ",
           settings.rank);
     const Layers layers = adaptable_layers(model);
+    check(settings.dropout >= 0 && settings.dropout < 1, "lora: expected a dropout from 0 to below 1, found ",
+          settings.dropout);
     std::set<std::string> met;
-    std::uint64_t number = 0;
     for (const auto& [name, layer] : layers) {
         bool wanted = false;
         for (const std::string& target : settings.targets)
@@ -53,8 +57,7 @@ void attach_adapters(Model& model, const AdapterSettings& settings, RandomKey ke
                 met.insert(target);
                 wanted = true;
             }
-        if (wanted) attach(layer, settings, key.child(number));
-        ++number;
+        if (wanted) attach(layer, settings, key.child(layer.number));
     }
     check(!settings.targets.empty(), "lora: no targets; there are: all-linear, ", words_of(layers));
     for (const std::string& target : settings.targets)

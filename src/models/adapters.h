@@ -18,6 +18,7 @@ namespace tessera::models {
 struct AdapterSettings {
     std::int64_t rank = 16;
     double alpha = 32;
+    double dropout = 0;  // of what adapters see, in training alone
     // As PEFT reads them: a layer's whole name or its end ("q_proj"); "all-linear": all but the output layer.
     std::vector<std::string> targets = {"all-linear"};
 };

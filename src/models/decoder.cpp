@@ -2,7 +2,6 @@
 
 #include "models/stream.h"
 #include "ops/binary.h"
-#include "ops/concat.h"
 #include "ops/cross_entropy.h"
 #include "ops/unary.h"
 #include "ops/views.h"
@@ -25,7 +24,7 @@ Tensor last_position(const Tensor& hidden) { return ops::select(hidden, 1, hidde
 }  // namespace
 
 DecoderDecoding::DecoderDecoding(const Decoder& decoder, std::int64_t capacity, std::int64_t first_position)
-    : decoder_(decoder), cache_(decoder.make_cache(capacity)), first_position_(first_position) {}
+    : decoder_(decoder), cache_(decoder.make_cache(capacity)), history_(capacity), first_position_(first_position) {}
 
 Tensor DecoderDecoding::read(const Batch& prompt) {
     const NoGrad no_grad;
@@ -44,10 +43,11 @@ Tensor DecoderDecoding::read(const Batch& prompt) {
 Tensor DecoderDecoding::with_forgotten(const Tensor& ids) {
     const std::int64_t limit = decoder_.restart_length(), seen = cache_.front()->length();
     if (limit == 0 || seen > limit) return ids;
-    history_ = history_.defined() && seen > 0 ? ops::concat({history_, ids}, 1) : ids;
-    if (history_.size(1) <= limit) return ids;
+    if (seen == 0) history_.clear();
+    const Tensor all = history_.append(ids);
+    if (all.size(1) <= limit) return ids;
     for (const auto& layer : cache_) layer->clear();
-    return history_;
+    return ops::contiguous(all);
 }
 
 Tensor DecoderDecoding::hidden_after(const Tensor& newest) {
@@ -68,7 +68,7 @@ void DecoderDecoding::reorder(std::span<const std::int64_t> rows) {
         starts_ = nn::gather_rows(starts_, rows);
         host_starts_ = starts_.to_vector<std::int64_t>();
     }
-    if (history_.defined()) history_ = nn::gather_rows(history_, rows);
+    history_.reorder(rows);
 }
 
 bool DecoderDecoding::keep(std::int64_t tokens) {
@@ -78,7 +78,7 @@ bool DecoderDecoding::keep(std::int64_t tokens) {
     for (const auto& layer : cache_)
         if (!layer->can_keep(tokens)) return false;
     for (const auto& layer : cache_) layer->keep(tokens);
-    if (history_.defined() && tokens < history_.size(1)) history_ = ops::slice(history_, 1, 0, tokens);
+    history_.keep(tokens);
     return true;
 }
 

@@ -86,7 +86,7 @@ class DecoderDecoding : public Decoding {
 
     const Decoder& decoder_;
     nn::StackCache cache_;
-    Tensor history_;                         // all ids so far, where they may have to be read again
+    nn::GrowingBuffer history_;              // all ids so far, where they may have to be read again
     Tensor starts_;                          // (B) where each row's tokens begin; undefined where all begin at 0
     std::vector<std::int64_t> host_starts_;  // the same on the host, where positions are counted
     std::int64_t first_position_;

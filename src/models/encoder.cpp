@@ -8,6 +8,7 @@
 #include "models/stream.h"
 #include "ops/binary.h"
 #include "ops/cast.h"
+#include "ops/gather.h"
 #include "ops/matmul.h"
 #include "ops/unary.h"
 #include "ops/views.h"
@@ -41,7 +42,7 @@ Tensor SequenceClassifier::forward(const Tensor& hidden, const nn::Context& cont
     enum Use : std::uint64_t { of_state = 1u << 20, of_summary };
     const Tensor first = ops::select(hidden, 1, 0);
     const Tensor state = drops_first_state_ ? nn::drop(first, dropout_, context, of_state) : first;
-    return output_.forward(nn::drop(ops::tanh(dense_.forward(state)), dropout_, context, of_summary));
+    return output_.forward(nn::drop(ops::tanh(dense_.forward(state, context)), dropout_, context, of_summary), context);
 }
 
 void SequenceClassifier::visit(const nn::Visitor& visitor) {
@@ -57,8 +58,8 @@ MaskedHead::MaskedHead(const EncoderParts& parts)
     if (!parts.tied) decoder_ = nn::Linear(parts.width, parts.vocabulary, false);
 }
 
-Tensor MaskedHead::forward(const Tensor& hidden, const nn::Embedding& tokens) const {
-    const Tensor x = norm_.forward(nn::activate(activation_, dense_.forward(hidden)));
+Tensor MaskedHead::forward(const Tensor& hidden, const nn::Embedding& tokens, const nn::Context& context) const {
+    const Tensor x = norm_.forward(nn::activate(activation_, dense_.forward(hidden, context)));
     return ops::linear(x, decoder_.weight.defined() ? decoder_.weight : tokens.weight, bias_);
 }
 
@@ -138,7 +139,27 @@ Tensor Encoder::encode(const Batch& batch, const nn::Context& given, const Obser
 Tensor Encoder::forward(const Batch& batch, const nn::Context& context, const Observer& observer) const {
     const Tensor hidden = encode(batch, context, observer);
     if (classifier_) return classifier_->forward(hidden, context);
-    return head_ ? head_->forward(hidden, tokens_) : hidden;
+    return head_ ? head_->forward(hidden, tokens_, context) : hidden;
+}
+
+// Most tokens of a masked text are not asked for, and the head is as wide as the vocabulary: it sees only those that
+// are.
+Tensor Encoder::masked_loss(const Batch& batch, const nn::Context& context) const {
+    const std::vector<std::int64_t> labels = batch.labels.to_vector<std::int64_t>();
+    std::vector<std::int64_t> places, wanted;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        if (labels[i] == -100) continue;
+        places.push_back(static_cast<std::int64_t>(i));
+        wanted.push_back(labels[i]);
+    }
+    if (places.empty()) return ops::cross_entropy(forward(batch, context), batch.labels, loss_options(context));
+    const Device device = batch.labels.device();
+    const Shape shape{static_cast<std::int64_t>(places.size())};
+    const Tensor hidden = encode(batch, context);  // (B, T, width)
+    const Tensor asked = ops::embedding(ops::reshape(hidden, {batch.labels.elements(), hidden.size(2)}),
+                                        Tensor::from(places, shape).to(device));
+    return ops::cross_entropy(head_->forward(asked, tokens_), Tensor::from(wanted, shape).to(device),
+                              loss_options(context));
 }
 
 Tensor Encoder::loss(const Batch& batch, const nn::Context& context) const {
@@ -150,6 +171,7 @@ Tensor Encoder::loss(const Batch& batch, const nn::Context& context) const {
     const Shape expected = classifier_ ? Shape{batch.input_ids.size(0)} : batch.input_ids.shape();
     check(batch.labels.defined() && batch.labels.shape() == expected, "labels: expected ", expected, ", found ",
           batch.labels.shape());
+    if (!classifier_) return masked_loss(batch, context);
     return ops::cross_entropy(forward(batch, context), batch.labels, loss_options(context));
 }
 

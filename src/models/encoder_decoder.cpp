@@ -1,5 +1,7 @@
 #include "models/encoder_decoder.h"
 
+#include <algorithm>
+
 #include "models/loss_options.h"
 #include "models/stream.h"
 #include "ops/binary.h"
@@ -16,7 +18,7 @@ enum Use : std::uint64_t { in_encoder, in_decoder, of_embeddings = 1u << 20, of_
 class EncoderDecoderDecoding : public Decoding {
    public:
     EncoderDecoderDecoding(const EncoderDecoder& model, std::int64_t capacity)
-        : model_(model), cache_(model.make_cache(capacity)) {}
+        : model_(model), capacity_(capacity), cache_(model.make_cache(capacity)) {}
 
     Tensor read(const Batch& prompt) override {
         const NoGrad no_grad;
@@ -65,12 +67,29 @@ class EncoderDecoderDecoding : public Decoding {
     }
 
     Tensor advance(const Tensor& ids) {
-        const Tensor hidden = model_.run(ids, memory_, padding_, {}, &cache_);
+        nn::Context context;
+        if (ids.rank() == 2 && ids.size(1) == 1 && !cache_.empty())
+            context.bias = bias_of_newest(cache_.front()->length() + 1);
+        const Tensor hidden = model_.run(ids, memory_, padding_, context, &cache_);
         return model_.scores(ops::select(hidden, 1, hidden.size(1) - 1));
     }
 
+    // What one query adds to its scores depends on distances alone: a table for the last of many tokens holds it for
+    // fewer at its end.
+    Tensor bias_of_newest(std::int64_t keys) {
+        constexpr std::int64_t usual_length = 4096;
+        if (!bias_table_.defined() || bias_table_.size(3) < keys) {
+            const std::int64_t length = std::min(std::max(2 * keys, usual_length), std::max(keys, capacity_));
+            bias_table_ = model_.decoder_bias(1, length);
+        }
+        if (!bias_table_.defined()) return {};
+        return ops::slice(bias_table_, 3, bias_table_.size(3) - keys, bias_table_.size(3));
+    }
+
     const EncoderDecoder& model_;
+    std::int64_t capacity_;
     nn::CrossStackCache cache_;
+    Tensor bias_table_;  // (1, H, 1, longest text so far, and more); undefined without relative positions
     nn::Memory memory_;
     std::vector<std::int64_t> texts_;  // which of the encoder's texts each row writes about; empty: row i, text i
     Padding padding_;
@@ -90,9 +109,8 @@ Tensor Entrance::forward(Tensor x, std::int64_t seen, const char* input) const {
     };
     if (positions_.weight.defined()) {
         check_end(parts_.learned_positions);
-        const std::int64_t offset = parts_.position_offset;
-        const Tensor rows = ops::slice(Tensor::arange(offset + end), 0, offset + seen, offset + end);
-        x = ops::add(x, as_stream(positions_.forward(rows.to(x.device()))));
+        const Tensor rows = nn::consecutive_positions(parts_.position_offset + seen, x.size(1), x.device());
+        x = ops::add(x, as_stream(positions_.forward(rows)));
     }
     if (parts_.fixed_positions.defined()) {
         check_end(parts_.fixed_positions.size(0));
@@ -169,7 +187,7 @@ Tensor EncoderDecoder::run(const Tensor& ids, const nn::Memory& memory, const Pa
     const Tensor embedded = embed(decoder_tokens(), ids, "decoder_input_ids");
     const Tensor x =
         nn::drop(decoder_entrance_.forward(embedded, seen, "decoder_input_ids"), dropout_, context, of_embeddings);
-    context.bias = decoder_entrance_.bias(x.size(1), seen + x.size(1));
+    if (!context.bias.defined()) context.bias = decoder_bias(x.size(1), seen + x.size(1));
     context.mask = ops::AttentionMask::causal();
     padding.apply(context.mask);
     const Tensor hidden = decoder_.forward(x, memory, context, cache);

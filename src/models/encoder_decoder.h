@@ -70,6 +70,8 @@ class EncoderDecoder : public Model {
     Tensor run(const Tensor& ids, const nn::Memory& memory, const Padding& padding, const nn::Context& context = {},
                nn::CrossStackCache* cache = nullptr) const;
     Tensor scores(const Tensor& hidden) const;
+    // Of the newest `queries` towards all `keys`; undefined without relative positions.
+    Tensor decoder_bias(std::int64_t queries, std::int64_t keys) const { return decoder_entrance_.bias(queries, keys); }
     nn::CrossStackCache make_cache(std::int64_t capacity) const { return decoder_.make_cache(capacity); }
     std::int64_t decoder_start_id() const { return decoder_start_id_; }
 

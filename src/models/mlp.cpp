@@ -4,6 +4,7 @@
 
 #include "models/settings.h"
 #include "ops/views.h"
+#include "tensor/tape.h"
 
 namespace tessera::models {
 
@@ -15,15 +16,22 @@ Mlp::Mlp(const std::vector<std::int64_t>& widths, nn::Activation activation, boo
 Tensor Mlp::forward(const Tensor& x, const nn::Context& context, double dropout) const {
     Tensor stream = x;
     for (std::size_t i = 0; i < layers.size(); ++i) {
-        stream = layer(i, stream);
+        stream = layer(i, stream, context);
         if (i + 1 < layers.size() || activate_last_) stream = nn::drop(stream, dropout, context, i);
     }
     return stream;
 }
 
-Tensor Mlp::layer(std::size_t index, const Tensor& x) const {
-    const Tensor sum = layers[index].forward(x);
+Tensor Mlp::layer(std::size_t index, const Tensor& x, const nn::Context& context) const {
+    const Tensor sum = layers[index].forward(x, context);
     return index + 1 < layers.size() || activate_last_ ? nn::activate(activation_, sum) : sum;
+}
+
+Tensor Mlp::below(std::size_t index, const Tensor& x, const nn::Context& context) const {
+    const NoGrad no_grad;
+    Tensor stream = x;
+    for (std::size_t i = 0; i < index; ++i) stream = layer(i, stream, context);
+    return stream;
 }
 
 void Mlp::visit(const nn::Visitor& visitor) {

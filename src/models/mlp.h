@@ -13,7 +13,10 @@ class Mlp : public nn::Module {
     Mlp(const std::vector<std::int64_t>& widths, nn::Activation activation, bool activate_last);
 
     Tensor forward(const Tensor& x, const nn::Context& context, double dropout = 0) const;
-    Tensor layer(std::size_t index, const Tensor& x) const;  // one of them, with its activation
+    // One of them, with its activation.
+    Tensor layer(std::size_t index, const Tensor& x, const nn::Context& context) const;
+    // What layer `index` is given, without a gradient.
+    Tensor below(std::size_t index, const Tensor& x, const nn::Context& context) const;
     void visit(const nn::Visitor& visitor) override;
 
     std::vector<nn::Linear> layers;

@@ -121,7 +121,7 @@ class PaliGemma : public Model {
         const Tensor text = language_->embed(Tensor::from(ids, batch.input_ids.shape()).to(device), context);
         if (pictures == 0) return text;
         const std::int64_t width = text.size(2);
-        const Tensor image = projector_.forward(vision_.forward(batch.pixel_values, vision_context));
+        const Tensor image = projector_.forward(vision_.forward(batch.pixel_values, vision_context), vision_context);
         const Tensor table =
             ops::concat({ops::reshape(text, {count, width}), ops::reshape(image, {patches, width})}, 0);
         return ops::embedding(table, Tensor::from(rows, batch.input_ids.shape()).to(device));

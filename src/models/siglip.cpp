@@ -36,7 +36,7 @@ class TextTower : public nn::Module {
         padding_of(attention_mask).apply(context.mask);
         const Tensor positions = ops::slice(positions_.weight, 0, 0, ids.size(1));
         const Tensor tokens = ops::add(as_stream(tokens_.forward(ids)), as_stream(positions));
-        return head_.forward(ops::select(stack_.forward(tokens, context), 1, ids.size(1) - 1));
+        return head_.forward(ops::select(stack_.forward(tokens, context), 1, ids.size(1) - 1), context);
     }
 
     void visit(const nn::Visitor& visitor) override {

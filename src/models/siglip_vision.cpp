@@ -23,7 +23,7 @@ PoolingHead::PoolingHead(const PreNormSettings& s)
 Tensor PoolingHead::forward(const Tensor& states, const nn::Context& context) const {
     const Tensor query = ops::expand(as_stream(probe_), {states.size(0), 1, states.size(2)});
     const Tensor pooled =
-        attention_.attend(query, attention_.project(states), ops::AttentionMask::bidirectional(), context);
+        attention_.attend(query, attention_.project(states, context), ops::AttentionMask::bidirectional(), context);
     const Tensor refined = ops::add(pooled, feed_forward_.forward(norm_.forward(pooled), context));
     return ops::select(refined, 1, 0);
 }

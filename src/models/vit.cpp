@@ -71,7 +71,7 @@ class Vit : public Model {
         const Tensor states = stack_.forward(nn::drop(tokens, dropout_, context, stack_.blocks.size()), context);
         if (observer) observer("last_hidden", states);
         const Tensor summary = ops::select(states, 1, 0);
-        return classifier_.weight.defined() ? classifier_.forward(summary) : summary;
+        return classifier_.weight.defined() ? classifier_.forward(summary, context) : summary;
     }
 
     Tensor loss(const Batch& batch, const nn::Context& context) const override {

@@ -21,7 +21,7 @@ Experts::Experts(const ExpertsSettings& s)
 
 Tensor Experts::forward(const Tensor& x, const Context& context) const {
     const Tensor tokens = ops::reshape(x, {-1, settings_.width});
-    const Tensor logits = router.forward(tokens);
+    const Tensor logits = router.forward(tokens, context);
     if (context.router_logits) context.router_logits->push_back(logits);
     const ops::Routing routing = ops::route(logits, settings_.routing);
     const ops::ExpertPlan plan = ops::plan_experts(routing.indices, settings_.experts);
@@ -29,7 +29,7 @@ Tensor Experts::forward(const Tensor& x, const Context& context) const {
     const Tensor hidden = gated_activation(settings_.activation, ops::grouped_linear(rows, gate, plan),
                                            ops::grouped_linear(rows, up, plan));
     Tensor out = ops::reshape(ops::combine(ops::grouped_linear(hidden, down, plan), routing.weights, plan), x.shape());
-    return shared ? ops::add(out, shared->forward(x)) : out;
+    return shared ? ops::add(out, shared->forward(x, context)) : out;
 }
 
 void Experts::visit(const Visitor& visitor) {

@@ -12,6 +12,7 @@ Tensor activate(Activation activation, const Tensor& x) {
         case Activation::gelu: return ops::gelu(x);
         case Activation::gelu_tanh: return ops::gelu_tanh(x);
         case Activation::silu: return ops::silu(x);
+        case Activation::sigmoid: return ops::sigmoid(x);
     }
     fail("unknown activation");
 }
@@ -22,6 +23,7 @@ Tensor gated_activation(Activation activation, const Tensor& gate, const Tensor&
         case Activation::gelu: return ops::geglu(gate, up, false);
         case Activation::gelu_tanh: return ops::geglu(gate, up, true);
         case Activation::relu: return ops::mul(ops::relu(gate), up);
+        case Activation::sigmoid: return ops::mul(ops::sigmoid(gate), up);
     }
     fail("unknown activation");
 }
@@ -37,9 +39,9 @@ FeedForward::FeedForward(const FeedForwardSettings& settings)
 
 Tensor FeedForward::forward(const Tensor& x, const Context& context) const {
     constexpr std::uint64_t inside_feed_forward = 16;  // past the uses of the blocks, which hand down their own key
-    const Tensor hidden =
-        gated ? gated_activation(activation, gate.forward(x), up.forward(x)) : activate(activation, up.forward(x));
-    return down.forward(drop(hidden, dropout, context, inside_feed_forward));
+    const Tensor hidden = gated ? gated_activation(activation, gate.forward(x, context), up.forward(x, context))
+                                : activate(activation, up.forward(x, context));
+    return down.forward(drop(hidden, dropout, context, inside_feed_forward), context);
 }
 
 void FeedForward::visit(const Visitor& visitor) {

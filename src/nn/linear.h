@@ -1,6 +1,7 @@
 // y = x Wᵀ + b, and what may be added to it by an adapter (nn/lora.h).
 #pragma once
 
+#include "nn/context.h"
 #include "nn/module.h"
 
 namespace tessera::nn {
@@ -8,7 +9,7 @@ namespace tessera::nn {
 // Something learned beside a frozen linear layer: its output is added to the layer's.
 class LinearAdapter : public Module {
    public:
-    virtual Tensor forward(const Tensor& x) const = 0;
+    virtual Tensor forward(const Tensor& x, const Context& context) const = 0;
     virtual Tensor weight_change() const = 0;  // (out, in): what merging adds to the weight
 };
 
@@ -17,7 +18,8 @@ class Linear : public Layer {
     Linear() = default;
     Linear(std::int64_t in, std::int64_t out, bool has_bias = true, DType dtype = DType::F32);
 
-    Tensor forward(const Tensor& x) const override;
+    Tensor forward(const Tensor& x) const override { return forward(x, {}); }
+    Tensor forward(const Tensor& x, const Context& context) const;  // an adapter may drop some of x in training
     void visit(const Visitor& visitor) override;
 
     std::int64_t in_width() const { return weight.size(1); }

@@ -19,12 +19,15 @@ Lora::Lora(const Linear& base, const LoraSettings& settings, RandomKey key) {
     down = ops::uniform({rank, in}, -bound, bound, key, dtype).to(base.weight.device());
     up = Tensor::zeros({out, rank}, dtype, base.weight.device());
     factor = settings.alpha / static_cast<double>(rank);
+    dropout = settings.dropout;
     down.set_requires_grad();
     up.set_requires_grad();
 }
 
-Tensor Lora::forward(const Tensor& x) const {
-    const Tensor input = x.dtype() == down.dtype() ? x : ops::cast(x, down.dtype());
+Tensor Lora::forward(const Tensor& x, const Context& context) const {
+    constexpr std::uint64_t of_adapters = 1u << 24;  // past what other parts take of a block's key
+    const Tensor kept = drop(x, dropout, context, of_adapters + number);
+    const Tensor input = kept.dtype() == down.dtype() ? kept : ops::cast(kept, down.dtype());
     const Tensor change = ops::scale(ops::linear(ops::linear(input, down, {}), up, {}), factor);
     return x.dtype() == change.dtype() ? change : ops::cast(change, x.dtype());
 }
@@ -71,7 +74,9 @@ std::vector<std::string> attach_lora(Module& module, const std::vector<std::stri
     for_each_linear(module, [&](const std::string& name, Linear& linear) {
         seen += (seen.empty() ? "" : ", ") + name;
         if (!is_target(name, targets)) return;
-        linear.adapter = std::make_unique<Lora>(linear, settings, settings.key.child(wrapped.size()));
+        auto adapter = std::make_unique<Lora>(linear, settings, settings.key.child(wrapped.size()));
+        adapter->number = wrapped.size();
+        linear.adapter = std::move(adapter);
         wrapped.push_back(name);
     });
     check(!wrapped.empty(), "lora: no linear layer matches the targets; there are: ", seen);

@@ -12,6 +12,7 @@ namespace tessera::nn {
 struct LoraSettings {
     std::int64_t rank = 16;
     double alpha = 32;
+    double dropout = 0;  // of what the adapter sees, in training
     RandomKey key = {};
 };
 
@@ -20,7 +21,7 @@ class Lora : public LinearAdapter {
     Lora(const Linear& base, const LoraSettings& settings, RandomKey key);
     Lora(Tensor down, Tensor up, double factor) : down(std::move(down)), up(std::move(up)), factor(factor) {}
 
-    Tensor forward(const Tensor& x) const override;
+    Tensor forward(const Tensor& x, const Context& context) const override;
     Tensor weight_change() const override;
     void visit(const Visitor& visitor) override;
 
@@ -28,6 +29,8 @@ class Lora : public LinearAdapter {
     Tensor down;  // A (rank, in)
     Tensor up;    // B (out, rank)
     double factor;
+    double dropout = 0;
+    std::uint64_t number = 0;  // adapters of one number drop the same elements
 };
 
 // Wraps every linear layer whose name ends in one of `targets` ("query", "feed_forward.up"; empty: all of them),

@@ -1,6 +1,7 @@
 // Rotary positions (Su et al. 2021): the frequencies of one model, turned on queries and keys, never on values.
 #pragma once
 
+#include "nn/device_copies.h"
 #include "ops/rope.h"
 
 namespace tessera::nn {
@@ -22,8 +23,12 @@ class Rope {
     Tensor forward(const Tensor& x, const Tensor& positions) const;
 
    private:
+    Tensor frequencies(const Tensor& positions, Device device) const;
+
     RopeSettings settings_;
-    ops::RopeFrequencies frequencies_;
+    DeviceCopies frequencies_;
+    DeviceCopies long_frequencies_;  // of texts longer than the original length, where those turn otherwise
+    double magnitude_ = 1;
 };
 
 }  // namespace tessera::nn

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "tensor/tensor.h"
 
 namespace tessera::ops {
 
-Tensor concat(const std::vector<Tensor>& parts, int dim);
+Tensor concat(std::span<const Tensor> parts, int dim);
+inline Tensor concat(std::initializer_list<Tensor> parts, int dim) {
+    return concat(std::span(parts.begin(), parts.size()), dim);
+}
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& sizes, int dim);  // views of x
 
 }  // namespace tessera::ops

@@ -24,11 +24,12 @@ Tensor run_combine(const Tensor& rows, const Tensor& weights, const Tensor& posi
 
 // Calls body(expert, first row, last row) for every expert that has rows.
 template <class Body>
-void for_experts(const std::vector<std::int64_t>& counts, Body&& body) {
+void for_experts(const Tensor& counts, Body&& body) {
     std::int64_t first = 0;
-    for (std::size_t expert = 0; expert < counts.size(); ++expert) {
-        if (counts[expert] > 0) body(static_cast<std::int64_t>(expert), first, first + counts[expert]);
-        first += counts[expert];
+    for (std::int64_t expert = 0; expert < counts.elements(); ++expert) {
+        const std::int64_t count = counts.data<std::int64_t>()[expert];
+        if (count > 0) body(expert, first, first + count);
+        first += count;
     }
 }
 
@@ -37,23 +38,26 @@ void for_experts(const std::vector<std::int64_t>& counts, Body&& body) {
 ExpertPlan plan_experts(const Tensor& indices, std::int64_t expert_count) {
     check(indices.rank() == 2 && indices.dtype() == DType::I64, "plan_experts: needs i64 indices of (tokens, k), not ",
           indices.dtype(), " of ", indices.shape());
-    const std::vector<std::int64_t> experts = indices.to_vector<std::int64_t>();
-    ExpertPlan plan{
-        .counts = std::vector<std::int64_t>(static_cast<std::size_t>(expert_count)), .tokens = {}, .positions = {}};
-    for (const std::int64_t expert : experts) {
+    const Tensor host = indices.detach().to(cpu).contiguous_copy_if_needed();
+    const std::int64_t* experts = host.data<std::int64_t>();
+    const std::int64_t choices = indices.elements();
+    const Tensor counts = Tensor::zeros({expert_count}, DType::I64);
+    for (std::int64_t choice = 0; choice < choices; ++choice) {
+        const std::int64_t expert = experts[choice];
         check(0 <= expert && expert < expert_count, "plan_experts: expert ", expert, " of ", expert_count);
-        ++plan.counts[static_cast<std::size_t>(expert)];
+        ++counts.data<std::int64_t>()[expert];
     }
-    std::vector<std::int64_t> next(plan.counts.size()), tokens(experts.size()), positions(experts.size());
-    for (std::size_t expert = 1; expert < next.size(); ++expert)
-        next[expert] = next[expert - 1] + plan.counts[expert - 1];
-    for (std::size_t choice = 0; choice < experts.size(); ++choice) {
-        positions[choice] = next[static_cast<std::size_t>(experts[choice])]++;
-        tokens[static_cast<std::size_t>(positions[choice])] = static_cast<std::int64_t>(choice) / indices.size(1);
+    const Tensor next = Tensor::zeros({expert_count}, DType::I64);  // the next free row of each expert
+    for_experts(counts, [&](std::int64_t expert, std::int64_t first, std::int64_t) {
+        next.data<std::int64_t>()[expert] = first;
+    });
+    const Tensor tokens = Tensor::empty({choices}, DType::I64), positions = Tensor::empty(indices.shape(), DType::I64);
+    for (std::int64_t choice = 0; choice < choices; ++choice) {
+        const std::int64_t row = next.data<std::int64_t>()[experts[choice]]++;
+        positions.data<std::int64_t>()[choice] = row;
+        tokens.data<std::int64_t>()[row] = choice / indices.size(1);
     }
-    plan.tokens = Tensor::from(tokens, {indices.elements()}).to(indices.device());
-    plan.positions = Tensor::from(positions, indices.shape()).to(indices.device());
-    return plan;
+    return {counts, tokens.to(indices.device()), positions.to(indices.device())};
 }
 
 Tensor dispatch(const Tensor& x, const ExpertPlan& plan) {
@@ -70,9 +74,8 @@ Tensor dispatch(const Tensor& x, const ExpertPlan& plan) {
 Tensor grouped_linear(const Tensor& x, const Tensor& weight, const ExpertPlan& plan, const Tensor& bias) {
     check_plan("grouped_linear", x, plan);
     check_weight("grouped_linear", x, weight);
-    check(weight.rank() == 3 && weight.size(2) == x.size(1) &&
-              weight.size(0) == static_cast<std::int64_t>(plan.counts.size()),
-          "grouped_linear: x of ", x.shape(), " does not fit weights of ", weight.shape(), " for ", plan.counts.size(),
+    check(weight.rank() == 3 && weight.size(2) == x.size(1) && weight.size(0) == plan.counts.size(0),
+          "grouped_linear: x of ", x.shape(), " does not fit weights of ", weight.shape(), " for ", plan.counts.size(0),
           " experts");
     check(!bias.defined() || (bias.rank() == 2 && bias.size(0) == weight.size(0) && bias.size(1) == weight.size(1) &&
                               bias.dtype() == x.dtype()),

@@ -9,17 +9,15 @@
 // No token is dropped, and no expert is padded.
 #pragma once
 
-#include <vector>
-
 #include "ops/routing.h"
 #include "tensor/tensor.h"
 
 namespace tessera::ops {
 
 struct ExpertPlan {
-    std::vector<std::int64_t> counts;  // rows per expert
-    Tensor tokens;                     // i64 (N·k): the token of each sorted row; an expert's tokens in rising order
-    Tensor positions;                  // i64 (N, k): the sorted row of each choice
+    Tensor counts;     // i64 (E), on the host: rows per expert
+    Tensor tokens;     // i64 (N·k): the token of each sorted row; an expert's tokens in rising order
+    Tensor positions;  // i64 (N, k): the sorted row of each choice
 };
 
 // indices i64 (N, k)

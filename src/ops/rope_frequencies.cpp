@@ -3,41 +3,40 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <span>
 #include <vector>
 
 namespace tessera::ops {
 namespace {
 
-using Values = std::vector<float>;
+using Values = std::span<float>;  // one per pair, to be filled
+
+std::int64_t width_of(Values pairs) { return 2 * static_cast<std::int64_t>(pairs.size()); }
 
 // θ^(2j / width): the wavelength of pair j over 2π.
-Values periods(std::int64_t width, double theta) {
-    Values out;
-    for (std::int64_t j = 0; j < width / 2; ++j) {
-        const float exponent = static_cast<float>(2 * j) / static_cast<float>(width);
-        out.push_back(static_cast<float>(std::pow(static_cast<double>(static_cast<float>(theta)), exponent)));
+void periods(Values out, double theta) {
+    for (std::size_t j = 0; j < out.size(); ++j) {
+        const float exponent = static_cast<float>(2 * j) / static_cast<float>(width_of(out));
+        out[j] = static_cast<float>(std::pow(static_cast<double>(static_cast<float>(theta)), exponent));
     }
-    return out;
 }
 
-Values unscaled(std::int64_t width, double theta) {
-    Values out = periods(width, theta);
+void unscaled(Values out, double theta) {
+    periods(out, theta);
     for (float& value : out) value = 1.0f / value;
-    return out;
 }
 
-Values linear(std::int64_t width, double theta, double factor) {
-    Values out = unscaled(width, theta);
+void linear(Values out, double theta, double factor) {
+    unscaled(out, theta);
     for (float& value : out) value /= static_cast<float>(factor);
-    return out;
 }
 
-Values dynamic_ntk(std::int64_t width, double theta, const RopeScaling& scaling, std::int64_t sequence_length) {
-    check(width > 2, "rope_frequencies: dynamic_ntk needs a rotary width above 2");
-    const auto original = static_cast<double>(scaling.original_length), dims = static_cast<double>(width);
+void dynamic_ntk(Values out, double theta, const RopeScaling& scaling, std::int64_t sequence_length) {
+    check(out.size() > 1, "rope_frequencies: dynamic_ntk needs a rotary width above 2");
+    const auto original = static_cast<double>(scaling.original_length), dims = static_cast<double>(width_of(out));
     const double length = std::max(original, static_cast<double>(sequence_length));
     const double stretch = scaling.factor * length / original - (scaling.factor - 1);
-    return unscaled(width, theta * std::pow(stretch, dims / (dims - 2)));
+    unscaled(out, theta * std::pow(stretch, dims / (dims - 2)));
 }
 
 // The pair (as a real number) that turns `turns` times over the original length.
@@ -46,7 +45,8 @@ double pair_turning(double turns, std::int64_t width, double theta, const RopeSc
     return static_cast<double>(width) * std::log(wavelength / (2 * std::numbers::pi)) / (2 * std::log(theta));
 }
 
-Values yarn(std::int64_t width, double theta, const RopeScaling& scaling) {
+void yarn(Values out, double theta, const RopeScaling& scaling) {
+    const std::int64_t width = width_of(out);
     double first = pair_turning(scaling.beta_fast, width, theta, scaling);
     double last = pair_turning(scaling.beta_slow, width, theta, scaling);
     if (scaling.truncate) {
@@ -56,14 +56,13 @@ Values yarn(std::int64_t width, double theta, const RopeScaling& scaling) {
     first = std::max(first, 0.0);
     last = std::min(last, static_cast<double>(width - 1));
     if (first == last) last += 0.001;  // no division by zero
-    Values out = periods(width, theta);
+    periods(out, theta);
     for (std::size_t j = 0; j < out.size(); ++j) {
         const float place = (static_cast<float>(j) - static_cast<float>(first)) / static_cast<float>(last - first);
         const float kept = 1.0f - std::clamp(place, 0.0f, 1.0f);
         const float whole = 1.0f / out[j], divided = 1.0f / (static_cast<float>(scaling.factor) * out[j]);
         out[j] = divided * (1.0f - kept) + whole * kept;
     }
-    return out;
 }
 
 double yarn_attention_factor(const RopeScaling& scaling) {
@@ -73,12 +72,12 @@ double yarn_attention_factor(const RopeScaling& scaling) {
     return yarn_magnitude(scaling.factor);
 }
 
-Values llama3(std::int64_t width, double theta, const RopeScaling& scaling) {
+void llama3(Values out, double theta, const RopeScaling& scaling) {
     const auto original = static_cast<float>(scaling.original_length);
     const auto factor = static_cast<float>(scaling.factor);
     const auto low = static_cast<float>(scaling.low_frequency_factor);
     const auto high = static_cast<float>(scaling.high_frequency_factor);
-    Values out = unscaled(width, theta);
+    unscaled(out, theta);
     for (float& frequency : out) {
         const float wavelength = static_cast<float>(2 * std::numbers::pi) / frequency;
         if (wavelength < original / high) continue;
@@ -89,17 +88,15 @@ Values llama3(std::int64_t width, double theta, const RopeScaling& scaling) {
         const float kept = (original / wavelength - low) / (high - low);
         frequency = (1.0f - kept) * frequency / factor + kept * frequency;
     }
-    return out;
 }
 
-Values longrope(std::int64_t width, double theta, const RopeScaling& scaling, std::int64_t sequence_length) {
+void longrope(Values out, double theta, const RopeScaling& scaling, std::int64_t sequence_length) {
     const bool is_long = sequence_length > scaling.original_length;
     const std::vector<double>& factors = is_long ? scaling.long_factors : scaling.short_factors;
-    Values out = periods(width, theta);
+    periods(out, theta);
     check(factors.size() == out.size(), "rope_frequencies: longrope has ", factors.size(), " factors for ", out.size(),
           " pairs");
     for (std::size_t j = 0; j < out.size(); ++j) out[j] = 1.0f / (static_cast<float>(factors[j]) * out[j]);
-    return out;
 }
 
 double longrope_attention_factor(const RopeScaling& scaling) {
@@ -113,14 +110,14 @@ double magnitude(const RopeScaling& scaling) {
     return scaling.kind == RopeScalingKind::longrope ? longrope_attention_factor(scaling) : 1;
 }
 
-Values scaled(std::int64_t width, double theta, const RopeScaling& scaling, std::int64_t sequence_length) {
+void scaled(Values out, double theta, const RopeScaling& scaling, std::int64_t sequence_length) {
     switch (scaling.kind) {
-        case RopeScalingKind::none: return unscaled(width, theta);
-        case RopeScalingKind::linear: return linear(width, theta, scaling.factor);
-        case RopeScalingKind::dynamic_ntk: return dynamic_ntk(width, theta, scaling, sequence_length);
-        case RopeScalingKind::yarn: return yarn(width, theta, scaling);
-        case RopeScalingKind::llama3: return llama3(width, theta, scaling);
-        case RopeScalingKind::longrope: return longrope(width, theta, scaling, sequence_length);
+        case RopeScalingKind::none: return unscaled(out, theta);
+        case RopeScalingKind::linear: return linear(out, theta, scaling.factor);
+        case RopeScalingKind::dynamic_ntk: return dynamic_ntk(out, theta, scaling, sequence_length);
+        case RopeScalingKind::yarn: return yarn(out, theta, scaling);
+        case RopeScalingKind::llama3: return llama3(out, theta, scaling);
+        case RopeScalingKind::longrope: return longrope(out, theta, scaling, sequence_length);
     }
     fail("rope_frequencies: unknown scaling kind ", static_cast<int>(scaling.kind));
 }
@@ -140,8 +137,9 @@ RopeFrequencies rope_frequencies(std::int64_t rotary_width, double theta, const 
     const bool needs_length = scaling.kind != RopeScalingKind::none && scaling.kind != RopeScalingKind::linear;
     check(!needs_length || scaling.original_length > 0,
           "rope_frequencies: this scaling needs the original length, not ", scaling.original_length);
-    return {Tensor::from(scaled(rotary_width, theta, scaling, sequence_length), {rotary_width / 2}),
-            magnitude(scaling)};
+    const Tensor pairs = Tensor::empty({rotary_width / 2});
+    scaled({pairs.data<float>(), static_cast<std::size_t>(pairs.elements())}, theta, scaling, sequence_length);
+    return {pairs, magnitude(scaling)};
 }
 
 }  // namespace tessera::ops

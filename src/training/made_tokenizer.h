@@ -1,21 +1,26 @@
-// Tokenizers made from the training data: every character of it, or every byte, is a token; or one of the kinds that
-// are learned. They are written as tokenizer.json, as any other.
+// Tokenizers made from the training data: every character of it, every byte or every word is a token; or one of the
+// kinds that are learned. They are written as tokenizer.json, as any other.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tessera::training {
 
-bool is_made_kind(const std::string& name);
+enum class MadeOf : std::uint8_t { characters, bytes, words, bpe, unigram, wordpiece };
 
 struct MadeTokenizer {
-    std::string kind = "characters";  // or bytes; or one that is learned: bpe, unigram, wordpiece, words
+    MadeOf kind = MadeOf::characters;
     std::vector<std::string> data = {};
     std::int64_t vocabulary = 4000;  // of one that is learned
     std::int64_t sentinels = 0;      // <extra_id_0> and so on
 };
+
+// By the names of the kinds: "characters" and so on.
+std::optional<MadeOf> made_of(const std::string& name);
 
 // tokenizer.json and tokenizer_config.json in the folder. Ids: <pad> 0, </s> 1, <s> 2, <unk> 3, <mask> 4, the
 // sentinels, then what the data is made of, sorted.

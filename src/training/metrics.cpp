@@ -44,13 +44,18 @@ void Metrics::add(const StepReport& report, double units_per_second) {
         .set("learning_rate", report.learning_rate)
         .set("gradient_norm", report.gradient_norm)
         .set("units", report.units)
-        .set("units_per_second", units_per_second);
+        .set("units_per_second", units_per_second)
+        .set("seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count())
+        .set("memory_bytes", report.memory_bytes)
+        .set("activation_bytes", report.activation_bytes);
     write(line);
 }
 
-void Metrics::add_validation(std::int64_t step, double loss) {
-    validation_.push_back({step, loss});
-    write(Json::object().set("step", step).set("validation_loss", loss));
+void Metrics::add_validation(std::int64_t step, const Evaluation& result) {
+    validation_.push_back({step, result.loss});
+    Json line = Json::object().set("step", step).set("validation_loss", result.loss);
+    if (result.answers.all > 0) line.set("validation_accuracy", result.answers.share());
+    write(line);
 }
 
 }  // namespace tessera::training

@@ -1,6 +1,8 @@
-// metrics.jsonl: one JSON object a line for each step and each evaluation, appended as they come.
+// metrics.jsonl: one JSON object a line for each step and each evaluation, appended as they come. `seconds` count from
+// where the run began or was resumed.
 #pragma once
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -21,7 +23,7 @@ class Metrics {
     Metrics(const std::filesystem::path& file, std::int64_t first_step);
 
     void add(const StepReport& report, double units_per_second);
-    void add_validation(std::int64_t step, double loss);
+    void add_validation(std::int64_t step, const Evaluation& result);
 
     const std::vector<LossPoint>& losses() const { return losses_; }
     const std::vector<LossPoint>& validation() const { return validation_; }
@@ -31,6 +33,7 @@ class Metrics {
 
     std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
     std::vector<LossPoint> losses_, validation_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace tessera::training

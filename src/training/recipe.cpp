@@ -1,5 +1,7 @@
 #include "training/recipe.h"
 
+#include <charconv>
+#include <limits>
 #include <sstream>
 
 #include "core/error.h"
@@ -28,6 +30,7 @@ double from_zero(const Config& config, const char* field, double below) {
 }
 
 constexpr double unbounded = 1e300;
+constexpr std::int64_t most_shards = 1 << 20;
 
 void read_optimizer(const Config& optimizer, Recipe& recipe) {
     recipe.optimizer = choose<OptimizerKind>(optimizer, "name",
@@ -57,9 +60,24 @@ Schedule read_schedule(const Config& resolved, std::int64_t steps) {
             .floor_fraction = from_zero(section, "floor", 1.0000001)};
 }
 
+// "i/n": part i of n, from 0.
+void read_shard(const Config& data, Recipe& recipe) {
+    const std::string given = data.text("shard");
+    const char* const end = given.data() + given.size();
+    const auto first = std::from_chars(given.data(), end, recipe.shard);
+    const bool has_slash = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
+    const auto second = std::from_chars(has_slash ? first.ptr + 1 : end, end, recipe.shards);
+    if (second.ec != std::errc() || second.ptr != end || recipe.shard < 0 || recipe.shard >= recipe.shards ||
+        recipe.shards > most_shards)
+        data.reject("shard", text_of("expected a part of several, such as 0/4 to 3/4, found \"", given, "\""));
+}
+
 // Targets may stand in one text, as "q_proj,v_proj".
 std::optional<models::AdapterSettings> read_lora(const Config& lora) {
-    models::AdapterSettings settings{.rank = lora.integer("rank"), .alpha = lora.number("alpha"), .targets = {}};
+    models::AdapterSettings settings{.rank = lora.integer("rank"),
+                                     .alpha = lora.number("alpha"),
+                                     .dropout = from_zero(lora, "dropout", 1),
+                                     .targets = {}};
     if (settings.rank == 0) return std::nullopt;
     if (settings.alpha == 0) settings.alpha = 2 * static_cast<double>(settings.rank);
     for (const std::string& text : lora.texts("targets")) {
@@ -84,6 +102,9 @@ Recipe read_recipe(const Config& resolved) {
     recipe.validation_data = data.texts("validation");
     recipe.length = data.positive("length");
     recipe.shuffle = data.boolean("shuffle");
+    read_shard(data, recipe);
+    recipe.limit = data.integer("limit");
+    if (recipe.limit == 0) recipe.limit = std::numeric_limits<std::int64_t>::max();
     recipe.batch = resolved.positive("batch");
     recipe.accumulate = resolved.positive("accumulate");
     recipe.steps = resolved.positive("steps");

@@ -74,12 +74,12 @@ Config with_vocabulary(const Config& config, const tokenizers::Tokenizer* tokeni
 
 constexpr std::int64_t sentinels_of_spans = 100;  // as many as the published vocabularies have
 
-bool is_made(const Recipe& recipe) { return is_made_kind(recipe.tokenizer) && !fs::exists(recipe.tokenizer); }
+bool is_made(const Recipe& recipe) { return made_of(recipe.tokenizer) && !fs::exists(recipe.tokenizer); }
 
 fs::path made_tokenizer(const Recipe& recipe, const fs::path& workshop, bool resumes) {
     const fs::path folder = workshop / "tokenizer";
     if (!resumes || !fs::exists(folder / "tokenizer.json"))
-        make_tokenizer({.kind = recipe.tokenizer,
+        make_tokenizer({.kind = *made_of(recipe.tokenizer),
                         .data = recipe.train_data,
                         .vocabulary = recipe.resolved.positive("vocabulary"),
                         .sentinels = recipe.objective == "span" ? sentinels_of_spans : 0},

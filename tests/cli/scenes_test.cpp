@@ -20,7 +20,8 @@ TEST(ScenesCommand, PreviewWritesASheet) {
     EXPECT_GT(image.width, 5 * 224);
     EXPECT_GT(image.height, 224);
     const Answer json = expect_success({"scenes", "preview", file, "-o", sheet, "--count", "2", "--json"});
-    EXPECT_EQ(formats::Json::parse(json.out, "out").find("scenes")->as_integer(), 2);
+    const formats::Json said = formats::Json::parse(json.out, "out");
+    EXPECT_EQ(said.find("scenes")->as_integer(), 2);
 }
 
 TEST(ScenesCommand, WhatIsWrittenIsTheSet) {
@@ -51,7 +52,8 @@ TEST(ScenesCommand, TextsStandOneALine) {
     }
     EXPECT_EQ(index, 400);
     const Answer json = expect_success({"scenes", "texts", file, "--count", "1", "--json"});
-    EXPECT_EQ(formats::Json::parse(json.out, "out").find("suffix")->as_string(), scenes.texts_at(0).suffix);
+    const formats::Json first = formats::Json::parse(json.out, "out");
+    EXPECT_EQ(first.find("suffix")->as_string(), scenes.texts_at(0).suffix);
 }
 
 TEST(ScenesCommand, RefusalsAreOneClearLine) {

@@ -125,7 +125,23 @@ TEST_F(Train, KilledWithTwoThreadsInBfloat16WithAnAverage) {
     expect_resumes({"precision=bf16", "ema=0.9", "accumulate=2"}, 2, 5);
 }
 
-TEST_F(Train, KilledWhileAdaptersLearn) { expect_resumes({"--lora", "r=4,alpha=8"}, 3, 4); }
+TEST_F(Train, KilledWhileAdaptersLearn) { expect_resumes({"--lora", "r=4,alpha=8,dropout=0.2"}, 3, 4); }
+
+TEST_F(Train, AdaptersDropOnlyWhileTheyLearn) {
+    expect_success(finetune("plain", {"--lora", "r=4", "steps=4"}));
+    expect_success(finetune("dropping", {"--lora", "r=4,dropout=0.5", "steps=4"}));
+    const auto loss_at = [&](const char* out, std::int64_t step) {
+        const std::string line = losses(out).at(step);
+        return line.substr(0, line.find(",\"smoothed_loss"));
+    };
+    EXPECT_EQ(loss_at("plain", 1), loss_at("dropping", 1));  // B is 0 still
+    EXPECT_NE(loss_at("plain", 4), loss_at("dropping", 4));
+    const Json config = Json::read(fs::path(at("dropping")) / "adapter_config.json");
+    EXPECT_EQ(config.find("lora_dropout")->as_number(), 0.5);
+    const auto loss = [&] { return json_of({"eval", at("dropping"), data(), "data.length=24"}).dump(0); };
+    EXPECT_EQ(loss(), loss());
+    expect_refusal(1, finetune("out", {"--lora", "r=4,dropout=1"}), {"lora", "dropout"});
+}
 
 TEST_F(Train, TheNumberOfThreadsChangesNothing) {
     {
@@ -224,6 +240,11 @@ TEST_F(Train, AdaptersRunAloneAndMergedAlike) {
     EXPECT_EQ(alone, tokens({"generate", model(), "--adapter", at("adapter")}));
     EXPECT_EQ(alone, tokens({"generate", at("merged")}));
     EXPECT_NE(alone, tokens({"generate", model()}));
+    // Ids in, ids out, whatever tokenizer lies there.
+    for (const std::string& folder : {at("adapter"), at("merged")})
+        EXPECT_EQ(expect_success({"generate", folder, "--ids", "5,6", "--max-new", "3"})
+                      .out.find_first_not_of("0123456789,\n"),
+                  std::string::npos);
     const auto loss = [&](const std::string& path) {
         const Json result = json_of({"eval", path, data(), "data.length=24"});
         return result.find("loss")->as_number();

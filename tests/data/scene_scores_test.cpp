@@ -36,9 +36,8 @@ TEST(SceneScores, AddUpByTask) {
     scores.add(SceneTask::ocr, "HELLO", "HELO");
     EXPECT_DOUBLE_EQ(scores[SceneTask::caption].exact_share(), 0.5);
     EXPECT_DOUBLE_EQ(scores[SceneTask::ocr].character_error(), 0.2);
-    EXPECT_EQ(
-        scores.json().dump(0),
-        R"({"caption": {"asked": 2, "exact_match": 0.5}, "ocr": {"asked": 1, "exact_match": 0, "character_error": 0.2}})");
+    EXPECT_EQ(scores.json().dump(0),
+              R"({"caption":{"asked":2,"exact_match":0.5},"ocr":{"asked":1,"exact_match":0.0,"character_error":0.2}})");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(Scenes, EveryMachineMakesTheseBits) {
         add(scene.picture.pixels);
         add(scene.prefix + scene.suffix);
     }
-    EXPECT_EQ(hash, 0u);
+    EXPECT_EQ(hash, 11472786533001018307u);
 }
 
 TEST(Scenes, ThingsLieInTheirBoxesAndReachTheirEdges) {
@@ -78,8 +78,7 @@ TEST(Scenes, ThingsLieInTheirBoxesAndReachTheirEdges) {
         const auto differs = [&](std::int64_t x, std::int64_t y) {
             return !std::equal(ground.row(y) + x * 3, ground.row(y) + x * 3 + 3, scene.picture.row(y) + x * 3);
         };
-        std::vector<Detection::Box> reached;
-        for (const SceneObject& object : scene.objects) reached.push_back({112, 112, 0, 0});
+        std::vector<Detection::Box> reached(scene.objects.size(), {112, 112, 0, 0});
         for (std::int64_t y = 0; y < 112; ++y)
             for (std::int64_t x = 0; x < 112; ++x) {
                 if (!differs(x, y)) continue;
@@ -227,7 +226,11 @@ TEST(Scenes, AnswersAreWhatThePictureShows) {
             case SceneTask::ocr:
                 EXPECT_EQ(scene.prefix, "ocr");
                 EXPECT_EQ(scene.suffix, scene.text);
-                EXPECT_EQ(named(scene, scene.text), 1);
+                EXPECT_EQ(
+                    std::count_if(scene.objects.begin(), scene.objects.end(),
+                                  [](const SceneObject& object) { return object.kind == SceneObject::Kind::text; }),
+                    1);
+                EXPECT_GE(named(scene, scene.text), 1);
         }
     }
     for (const auto& [task, count] : tasks) EXPECT_GT(count, 30);

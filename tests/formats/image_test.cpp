@@ -48,7 +48,8 @@ TEST(Image, TransparencyIsKeptWhereItIsAskedFor) {
             for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(image.pixels[i * 4 + c], drawn.pixels[i * 3 + c]) << name;
         }
     }
-    expect_error([] { decode_transparent_image(std::as_bytes(std::span(std::string("BMxx"))), "x.bmp"); }, {"x.bmp"});
+    const std::string other = "BMxx";
+    expect_error([&] { decode_transparent_image(std::as_bytes(std::span(other)), "x.bmp"); }, {"x.bmp", "BMP"});
 }
 
 TEST(Image, TransparentPicturesAreTurnedToo) {

@@ -234,11 +234,11 @@ TEST(DotProductAttention, CrossAttentionReadsTheMemoryUpToItsLength) {
     const Tensor x = random_tensor({2, 5, width}, 17), memory = random_tensor({2, 9, 10}, 18);
     ops::AttentionMask mask;
     mask.lengths = Tensor::from<std::int64_t>({9, 4}, {2});
-    const Tensor both = module.attend(x, module.project(memory), mask, {}).detach();
+    const Tensor both = module.attend(x, module.project(memory, {}), mask, {}).detach();
     const Tensor cut = ops::slice(ops::slice(memory, 0, 1, 2), 1, 0, 4);
-    const Tensor alone = module.attend(ops::slice(x, 0, 1, 2), module.project(cut), {}, {}).detach();
+    const Tensor alone = module.attend(ops::slice(x, 0, 1, 2), module.project(cut, {}), {}, {}).detach();
     EXPECT_LE(relative_error(ops::slice(both, 0, 1, 2), alone), 1e-12);
-    expect_gradients(module, [&] { return weighted_total(module.attend(x, module.project(memory), mask, {})); });
+    expect_gradients(module, [&] { return weighted_total(module.attend(x, module.project(memory, {}), mask, {})); });
 }
 
 TEST(DotProductAttention, WhatCrossAttentionLookedAtMixesTheValues) {

@@ -55,6 +55,31 @@ TEST(Lora, OnlyTheAdaptersLearn) {
     expect_gradients(adapters, [&] { return weighted_total(module.forward(x, causal)); });
 }
 
+TEST(Lora, DropoutIsOfTheAdaptersInputInTrainingAlone) {
+    const auto attached = [](double dropout) {
+        Linear linear(64, 8, false);
+        randomise(linear);
+        linear.adapter = std::make_unique<Lora>(linear, LoraSettings{.rank = 4, .alpha = 8, .dropout = dropout},
+                                                RandomKey{.seed = 3});
+        static_cast<Lora&>(*linear.adapter).up.copy_from(random_tensor({8, 4}, 9));
+        return linear;
+    };
+    const Linear dropping = attached(0.5), plain = attached(0);
+    const Tensor x = random_tensor({3, 64}, 1);
+    const Context training{.training = true, .key = {.seed = 7}}, other{.training = true, .key = {.seed = 8}};
+    EXPECT_TRUE(same_bits(dropping.forward(x).detach(), plain.forward(x).detach()));
+    EXPECT_TRUE(same_bits(dropping.forward(x, {.key = {.seed = 7}}).detach(), plain.forward(x).detach()));
+    EXPECT_TRUE(same_bits(plain.forward(x, training).detach(), plain.forward(x).detach()));
+    const Tensor once = dropping.forward(x, training).detach();
+    EXPECT_TRUE(same_bits(dropping.forward(x, training).detach(), once));
+    EXPECT_GT(relative_error(dropping.forward(x, other).detach(), once), 1e-3);
+    EXPECT_GT(relative_error(once, plain.forward(x).detach()), 1e-3);
+    // The layer itself sees all of x: without an adapter's change nothing is dropped.
+    const Linear bare = attached(0.5);
+    static_cast<Lora&>(*bare.adapter).up.fill(0);
+    EXPECT_TRUE(same_bits(bare.forward(x, training).detach(), bare.forward(x).detach()));
+}
+
 TEST(Lora, MergedIsAdaptedAndUnmergedIsTheBase) {
     DotProductAttention module({.width = 12, .heads = 3});
     randomise(module);

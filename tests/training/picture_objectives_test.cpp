@@ -74,19 +74,46 @@ TEST(ClassifyObjective, ClassesMustFit) {
                  {"does not classify"});
 }
 
-TEST(AutoencodeObjective, ALayerLearnsFromItsOwnPictureAlone) {
+TEST(ClassifyObjective, LayersMayLearnOneAfterAnother) {
+    const TemporaryFolder folder;
+    write_classes(folder, "set");
+    const auto loss_of = [&](const std::string& widths) {
+        const ObjectiveCase test(folder,
+                                 R"({"model": {"model_type": "mlp_classifier", "input_width": 16, "classes": 2,
+            "hidden_widths": )" + widths +
+                                     R"(}, "objective": "classify", "layer_wise": true})",
+                                 "set");
+        const auto objective = test.make();
+        EXPECT_EQ(objective->phases().size(), 2u);
+        TrainingBatch batch = objective->batch({0, 1}, key);
+        batch.phase = 0;
+        return objective->loss(test.model(), batch, {}).item();
+    };
+    EXPECT_NEAR(loss_of("[5, 5]"), std::log(2), 0.1);
+    expect_error([&] { loss_of("[5, 4]"); }, {"hidden_widths", "equal", "5", "4"});
+    expect_error(
+        [&] { ObjectiveCase(folder, "{" + vit + R"(, "objective": "classify", "layer_wise": true})", "set").make(); },
+        {"layer_wise"});
+}
+
+TEST(AutoencodeObjective, ALayerLearnsFromItsOwnInputAlone) {
     const TemporaryFolder folder;
     write_classes(folder, "set");
     const ObjectiveCase whole(folder, "{" + autoencoder + R"(, "objective": "autoencode"})", "set"),
         layers(folder, "{" + autoencoder + R"(, "objective": "autoencode", "layer_wise": true})", "set");
-    const auto gradient = [&](const ObjectiveCase& test, const char* name) {
+    EXPECT_TRUE(whole.make()->phases().empty());
+    EXPECT_EQ(layers.make()->phases(),
+              (std::vector<std::vector<std::string>>{{"encoder.0.", "decoder.1."}, {"encoder.1.", "decoder.0."}}));
+    const auto gradient = [&](const ObjectiveCase& test, const char* name, std::int64_t phase) {
         const auto objective = test.make();
         nn::set_requires_grad(test.model(), true);
         std::vector<double> values;
         for (const auto& [other, tensor] : nn::parameters(test.model())) tensor->set_grad({});
-        backward(objective->loss(test.model(), objective->batch({0, 1}, key), {}));
+        TrainingBatch batch = objective->batch({0, 1}, key);
+        batch.phase = phase;
+        backward(objective->loss(test.model(), batch, {}));
         for (const auto& [other, tensor] : nn::parameters(test.model()))
-            if (other == name) values = tensor->grad().to_vector<double>();
+            if (other == name && tensor->grad().defined()) values = tensor->grad().to_vector<double>();
         return values;
     };
     const auto scale = [&](const ObjectiveCase& test, const char* name) {
@@ -96,11 +123,12 @@ TEST(AutoencodeObjective, ALayerLearnsFromItsOwnPictureAlone) {
     };
     for (const bool layer_wise : {true, false}) {
         const ObjectiveCase& test = layer_wise ? layers : whole;
-        const std::vector<double> before = gradient(test, "encoder.0.weight");
+        const std::vector<double> before = gradient(test, "encoder.0.weight", 0);
         scale(test, "encoder.1.weight");
-        EXPECT_EQ(before == gradient(test, "encoder.0.weight"), layer_wise);
+        EXPECT_EQ(before == gradient(test, "encoder.0.weight", 0), layer_wise);
     }
-    EXPECT_NE(gradient(layers, "encoder.1.weight"), std::vector<double>(15, 0.0));
+    EXPECT_NE(gradient(layers, "encoder.1.weight", 1), std::vector<double>(15, 0.0));
+    EXPECT_TRUE(gradient(layers, "encoder.0.weight", 1).empty());
     expect_error([&] { ObjectiveCase(folder, "{" + vit + R"(, "objective": "autoencode"})", "set").make(); },
                  {"does not rebuild"});
 }

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <condition_variable>
+#include <mutex>
 
 #include "models/adapters.h"
 #include "models/catalog.h"
@@ -84,13 +86,6 @@ Tensor weights_of(models::Model& model) {  // all in one
     return Tensor::from(all, {count});
 }
 
-double norm_of(const Tensor& x) {
-    double squares = 0;
-    for (const double value : x.detach().to(DType::F64).contiguous_copy_if_needed().to_vector<double>())
-        squares += value * value;
-    return std::sqrt(squares);
-}
-
 TEST(Trainer, TwentyStepsMatchTheReference) {
     const testing::Golden expected("training-curve-llama/expected.safetensors");
     const std::int64_t rows_per_step = expected["data"].size(1);
@@ -106,68 +101,76 @@ TEST(Trainer, TwentyStepsMatchTheReference) {
         EXPECT_LE(relative_error(value, expected["final." + name]), 1e-4) << name;
 }
 
-// The gradients of one step are those that the reference found, of whatever kind the model is.
-class One : public Objective {
+// Notes what was asked of it, and can fail.
+class Watched : public Rows {
    public:
-    explicit One(const testing::Golden& golden) {
-        const std::string prefix = golden.contains("train_labels") ? "train_" : "";
-        const auto input = [&](const char* name) {
-            const bool is_mask = name == std::string("attention_mask");
-            if (golden.contains(prefix + name)) return golden[prefix + name];
-            return golden.contains(name) && (prefix.empty() || !is_mask) ? golden[name] : Tensor();
-        };
-        batch_.inputs = {.input_ids = input("input_ids"),
-                         .attention_mask = input("attention_mask"),
-                         .token_type_ids = input("token_type_ids"),
-                         .global_attention_mask = input("global_attention_mask"),
-                         .pixel_values = input("pixel_values"),
-                         .decoder_input_ids = input("decoder_input_ids"),
-                         .decoder_attention_mask = input("decoder_attention_mask"),
-                         .labels = input("labels")};
+    using Rows::Rows;
+    TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey key) const override {
+        check(examples[0] != fails_at, "row ", fails_at, " cannot be read");
+        TrainingBatch result = Rows::batch(examples, key);
+        const std::lock_guard lock(mutex_);
+        asked_.insert(asked_.end(), examples.begin(), examples.end());
+        changed_.notify_all();
+        return result;
     }
-    std::int64_t examples() const override { return 1; }
-    TrainingBatch batch(const std::vector<std::int64_t>&, RandomKey) const override { return batch_; }
+    // Waits until this example has been asked for.
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
+        std::unique_lock lock(mutex_);
+        const auto is_there = [&] { return std::count(asked_.begin(), asked_.end(), wants) > 0; };
+        EXPECT_TRUE(wants < 0 || changed_.wait_for(lock, std::chrono::seconds(20), is_there));
+        return Rows::loss(model, batch, context);
+    }
+    std::vector<std::int64_t> asked() const {
+        const std::lock_guard lock(mutex_);
+        return asked_;
+    }
+    std::int64_t fails_at = -1, wants = -1;
 
    private:
-    TrainingBatch batch_;
+    mutable std::mutex mutex_;
+    mutable std::condition_variable changed_;
+    mutable std::vector<std::int64_t> asked_;
 };
 
-// The reference's gradients were taken without.
-std::unique_ptr<models::Model> without_dropout(const std::string& folder) {
-    formats::Checkpoint checkpoint = models::open(folder);
-    formats::Json config = checkpoint.config.json();
-    for (const auto& [name, value] : checkpoint.config.json().members())
-        if (name.find("drop") != name.npos && value.is_number()) config.set(name, 0.0);
-    checkpoint.config = {std::move(config), folder};
-    return models::load(checkpoint);
+TEST(Trainer, TheNextBatchIsMadeWhileThisOneIsLearned) {
+    const auto model = small();
+    Watched rows(curve_data());
+    rows.wants = 2;
+    const Recipe recipe = recipe_of({"batch=2", "steps=2"});
+    Trainer trainer(*model, rows, recipe);
+    trainer.step();
+    EXPECT_EQ(rows.asked(), (std::vector<std::int64_t>{0, 1, 2, 3}));
 }
 
-TEST(Trainer, GradientsAreTheReferences) {
-    for (const char* name :
-         {"llama", "llama-gqa", "gpt2", "gemma", "mixtral", "deepseek-v2-lite", "mistral-sliding-window", "bert-mlm",
-          "t5", "marian-original-transformer", "vit", "paligemma"}) {
-        const testing::Golden expected(std::string(name) + "/expected.safetensors");
-        const auto model = without_dropout(testing::golden_path(name));
-        const One objective(expected);
-        const Recipe recipe = recipe_of({"batch=1", "steps=1", "clip=0"});
-        Trainer trainer(*model, objective, recipe);
-        EXPECT_NEAR(trainer.step().loss, expected["loss"].item(), 1e-4) << name;
-        double largest = 0;
-        for (const auto& [key, tensor] : expected.tensors())
-            if (key.starts_with("grad.")) largest = std::max(largest, norm_of(tensor));
-        int compared = 0;
-        for (const auto& [key, gradient] : models::checkpoint_tensors(
-                 *model, model->weights,
-                 [](const Tensor& parameter) { return parameter.requires_grad() ? parameter.grad() : Tensor(); })) {
-            if (!expected.contains("grad." + key)) continue;
-            const Tensor& wanted = expected["grad." + key];
-            // What is zero in exact arithmetic is the rounding of the others' size.
-            EXPECT_LE(norm_of(ops::sub(gradient, wanted)), 1e-3 * norm_of(wanted) + 1.2e-7 * largest)
-                << name << " " << key;
-            ++compared;
-        }
-        EXPECT_GT(compared, 10) << name;
-    }
+TEST(Trainer, ABatchThatCannotBeMadeStopsItsOwnStep) {
+    const auto model = small();
+    Watched rows(curve_data());
+    rows.fails_at = 4;
+    const Recipe recipe = recipe_of({"batch=2", "steps=9"});
+    Trainer trainer(*model, rows, recipe);
+    trainer.step();
+    trainer.step();  // the third is in the making
+    expect_error([&] { trainer.step(); }, {"row 4 cannot be read"});
+    EXPECT_EQ(trainer.steps(), 2);
+}
+
+TEST(Trainer, ShardsShareTheExamples) {
+    const auto asked = [](const char* shard, const char* shuffle) {
+        const auto model = small();
+        const Watched rows(curve_data());
+        const Recipe recipe = recipe_of({"batch=2", "steps=4", shard, shuffle});
+        Trainer trainer(*model, rows, recipe);
+        while (!trainer.finished()) trainer.step();
+        return rows.asked();
+    };
+    EXPECT_EQ(asked("data.shard=1/3", "data.shuffle=false"), (std::vector<std::int64_t>{1, 4, 7, 10, 13, 16, 19, 22}));
+    std::vector<std::int64_t> both = asked("data.shard=0/2", "data.shuffle=true"),
+                              second = asked("data.shard=1/2", "data.shuffle=true");
+    both.insert(both.end(), second.begin(), second.end());
+    std::sort(both.begin(), both.end());
+    EXPECT_EQ(std::unique(both.begin(), both.end()), both.end());  // no example twice within an epoch
+    for (const char* wrong : {"data.shard=2/2", "data.shard=-1/2", "data.shard=1", "data.shard=0/", "data.shard=0/1x"})
+        expect_error([&] { recipe_of({wrong}); }, {"shard"});
 }
 
 TEST(Trainer, AccumulatedBatchesAreOneLargeBatch) {

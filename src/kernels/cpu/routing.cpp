@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "core/parallel.h"
 #include "kernels/cpu/convert.h"
+#include "kernels/cpu/scratch.h"
 
 namespace tessera {
 namespace {
@@ -25,30 +27,31 @@ void softmax_row(const T* logits, std::int64_t count, Compute* out) {
 }
 
 // The best of those still allowed, then no longer allowed. The lower index first among equals; always a valid index.
-template <class Compute>
-std::int64_t take_best(const std::vector<Compute>& scores, std::vector<char>& allowed) {
+template <class T>
+std::int64_t take_best(const T* scores, std::span<char> allowed) {
     std::int64_t best = -1;
-    for (std::size_t i = 0; i < scores.size(); ++i)
-        if (allowed[i] && (best < 0 || scores[i] > scores[static_cast<std::size_t>(best)]))
+    for (std::size_t i = 0; i < allowed.size(); ++i)
+        if (allowed[i] && (best < 0 || static_cast<compute_t<T>>(scores[i]) > static_cast<compute_t<T>>(scores[best])))
             best = static_cast<std::int64_t>(i);
     allowed[static_cast<std::size_t>(best)] = 0;
     return best;
 }
 
-// DeepSeek-V2's group-limited routing: only experts of the groups that hold the best single experts.
-template <class Compute>
-void allow_groups(const std::vector<Compute>& scores, const RoutingRule& rule, std::vector<char>& allowed) {
-    const auto groups = static_cast<std::size_t>(rule.groups), size = scores.size() / groups;
-    std::vector<Compute> group_scores;
-    for (std::size_t group = 0; group < groups; ++group)
-        group_scores.push_back(*std::max_element(scores.begin() + static_cast<std::ptrdiff_t>(group * size),
-                                                 scores.begin() + static_cast<std::ptrdiff_t>((group + 1) * size)));
-    std::vector<char> remaining(groups, 1);
-    std::fill(allowed.begin(), allowed.end(), 0);
-    for (std::int64_t i = 0; i < rule.top_groups; ++i) {
-        const std::int64_t group = take_best(group_scores, remaining);
-        std::fill_n(allowed.begin() + group * static_cast<std::int64_t>(size), size, 1);
+// Logits decide, not probabilities: those may all have become 0. With DeepSeek-V2's group-limited routing only experts
+// of the groups that hold the best single experts are allowed; `groups` is scratch, one for each.
+template <class T>
+void allow_experts(const T* scores, const RoutingRule& rule, std::span<char> groups, std::span<char> allowed) {
+    std::fill(allowed.begin(), allowed.end(), 1);
+    if (rule.groups <= 1) return;
+    const std::size_t size = allowed.size() / groups.size();
+    std::fill(groups.begin(), groups.end(), 0);
+    // The best experts in turn open their groups, until enough are open; an open group's others are passed over.
+    for (std::int64_t open = 0; open < rule.top_groups; ++open) {
+        const std::size_t group = static_cast<std::size_t>(take_best(scores, allowed)) / size;
+        groups[group] = 1;
+        std::fill_n(allowed.begin() + static_cast<std::ptrdiff_t>(group * size), size, 0);
     }
+    for (std::size_t expert = 0; expert < allowed.size(); ++expert) allowed[expert] = groups[expert / size];
 }
 
 template <class T>
@@ -57,20 +60,17 @@ void route_rows(const View& logits, const RoutingRule& rule, const View& probabi
     using Compute = compute_t<T>;
     const std::int64_t experts = logits.shape[1], k = indices.shape[1];
     parallel_for(logits.shape[0], rows_at_once(experts), [&](std::int64_t begin, std::int64_t end) {
-        std::vector<Compute> scores(static_cast<std::size_t>(experts));
-        std::vector<char> allowed(scores.size());
+        const Scratch scratch(experts + rule.groups);
+        const std::span allowed(scratch.as<char>(), static_cast<std::size_t>(experts));
+        const std::span groups(scratch.as<char>() + experts, static_cast<std::size_t>(rule.groups));
         for (std::int64_t row = begin; row < end; ++row) {
             const T* values = logits.as<T>() + row * logits.strides[0];
             Compute* p = probabilities.as<Compute>() + row * experts;
             softmax_row(values, experts, p);
-            // Logits decide, not probabilities: those may all have become 0.
-            for (std::int64_t e = 0; e < experts; ++e)
-                scores[static_cast<std::size_t>(e)] = static_cast<Compute>(values[e]);
-            std::fill(allowed.begin(), allowed.end(), 1);
-            if (rule.groups > 1) allow_groups(scores, rule, allowed);
+            allow_experts(values, rule, groups, allowed);
             std::int64_t* chosen = indices.as<std::int64_t>() + row * k;
             Compute sum = 0;
-            for (std::int64_t s = 0; s < k; ++s) sum += p[chosen[s] = take_best(scores, allowed)];
+            for (std::int64_t s = 0; s < k; ++s) sum += p[chosen[s] = take_best(values, allowed)];
             const Compute factor = static_cast<Compute>(rule.scaling) / (rule.normalise ? sum : 1);
             for (std::int64_t s = 0; s < k; ++s)
                 weights.as<T>()[row * k + s] = convert<Compute, T>(factor * p[chosen[s]]);

@@ -17,20 +17,24 @@ Tensor alibi_slopes(std::int64_t heads) {
     return Tensor::from(slopes, {heads});
 }
 
-Tensor rounded_alibi_bias(const Tensor& slopes, double factor, std::int64_t first, std::int64_t count,
-                          const Tensor& starts) {
-    const std::vector<std::int64_t> rows =
-        starts.defined() ? starts.to_vector<std::int64_t>() : std::vector<std::int64_t>{0};
-    std::vector<float> biases;
-    for (const std::int64_t start : rows)
-        for (const float slope : slopes.to_vector<float>())
-            for (std::int64_t key = first; key < first + count; ++key) {
-                const auto position = static_cast<float>(std::max<std::int64_t>(0, key - start));
+Tensor rounded_alibi_biases(const Tensor& slopes, double factor, const AlibiKeys& keys) {
+    const std::int64_t heads = slopes.size(0);
+    const Tensor starts = keys.starts.defined() ? keys.starts.to(cpu) : Tensor();
+    const Tensor biases = Tensor::empty({keys.rows, keys.count, heads});
+    float* next = biases.data<float>();
+    for (std::int64_t row = 0; row < keys.rows; ++row) {
+        const std::int64_t start = starts.defined() ? starts.data<std::int64_t>()[row] : 0;
+        for (std::int64_t key = keys.first; key < keys.first + keys.count; ++key) {
+            const auto position = static_cast<float>(std::max<std::int64_t>(0, key - start));
+            for (std::int64_t head = 0; head < heads; ++head) {
                 // The reference multiplies in bf16, so that the position is rounded too.
-                const float product = static_cast<float>(BFloat16(slope)) * static_cast<float>(BFloat16(position));
-                biases.push_back(static_cast<float>(BFloat16(product)) * static_cast<float>(factor));
+                const float slope = static_cast<float>(BFloat16(slopes.data<float>()[head]));
+                const float product = slope * static_cast<float>(BFloat16(position));
+                *next++ = static_cast<float>(BFloat16(product)) * static_cast<float>(factor);
             }
-    return Tensor::from(biases, {static_cast<std::int64_t>(rows.size()), slopes.size(0), 1, count});
+        }
+    }
+    return biases;
 }
 
 }  // namespace tessera::nn

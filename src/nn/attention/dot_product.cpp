@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nn/attention/full_cache.h"
 #include "nn/attention/ring_cache.h"
 #include "ops/binary.h"
 #include "ops/matmul.h"
@@ -96,23 +95,33 @@ ops::AttentionOptions DotProductAttention::options(const Context& context) const
             .dropout_key = context.key};
 }
 
-void DotProductAttention::add_alibi(ops::AttentionOptions& how, const KeyValues& seen, const Tensor& starts,
-                                    Device device) const {
+// The newest `count` of the keys seen have come with this call.
+void DotProductAttention::add_alibi(ops::AttentionOptions& how, const KeyValues& seen, std::int64_t count,
+                                    const Tensor& starts, Cache* cache) const {
     const AlibiSettings& alibi = *settings_.alibi;
-    if (alibi.rounded)
-        how.bias = rounded_alibi_bias(alibi_slopes_, alibi.factor, seen.first_position, seen.key.size(1), starts)
-                       .to(seen.key.dtype())
-                       .to(device);
-    else
+    const Device device = seen.key.device();
+    if (!alibi.rounded) {
         how.alibi_slopes = ops::scale(alibi_slopes_, alibi.factor).to(device);
+        return;
+    }
+    const std::int64_t rows = seen.key.size(0), length = seen.key.size(1);
+    AlibiKeys keys{.rows = rows, .first = seen.first_position, .count = length, .starts = starts};
+    auto* kept = dynamic_cast<AlibiCache*>(cache);
+    if (kept) {
+        keys.first += length - count;
+        keys.count = count;
+    }
+    Tensor biases = rounded_alibi_biases(alibi_slopes_, alibi.factor, keys).to(seen.key.dtype()).to(device);
+    if (kept) biases = kept->append_biases(biases);
+    how.bias = ops::reshape(ops::permute(biases, {0, 2, 1}), {rows, settings_.heads, 1, length});
 }
 
 Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cache* cache) const {
     check(x.rank() == 3 && x.size(2) == settings_.width, "attention: input of shape ", x.shape(), ", expected (B, T, ",
           settings_.width, ")");
-    Tensor q = heads_of(query.forward(x), settings_.heads);
-    Tensor k = heads_of(key.forward(x), settings_.kv_heads);
-    const Tensor v = heads_of(value.forward(x), settings_.kv_heads);
+    Tensor q = heads_of(query.forward(x, context), settings_.heads);
+    Tensor k = heads_of(key.forward(x, context), settings_.kv_heads);
+    const Tensor v = heads_of(value.forward(x, context), settings_.kv_heads);
     if (query_norm) q = query_norm->forward(q);
     if (key_norm) k = key_norm->forward(k);
     if (settings_.rope) {
@@ -130,18 +139,20 @@ Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cac
         seen = dynamic_cast<KeyValueCache&>(*cache).append(k, v, order_matters);
         how.mask = seen.in_order ? counted_from(how.mask, seen.first_position) : ops::AttentionMask::bidirectional();
     }
-    if (settings_.alibi) add_alibi(how, seen, context.mask.starts, x.device());
+    if (settings_.alibi) add_alibi(how, seen, x.size(1), context.mask.starts, cache);
     const Tensor mixed = ops::attention(q, seen.key, seen.value, how);
-    return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}));
+    return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}), context);
 }
 
 std::unique_ptr<Cache> DotProductAttention::make_cache(std::int64_t capacity) const {
     if (settings_.window > 0 && settings_.window < capacity) return std::make_unique<RingCache>(settings_.window);
+    if (settings_.alibi && settings_.alibi->rounded) return std::make_unique<AlibiCache>(capacity);
     return std::make_unique<FullCache>(capacity);
 }
 
-KeyValues DotProductAttention::project(const Tensor& memory) const {
-    return {heads_of(key.forward(memory), settings_.kv_heads), heads_of(value.forward(memory), settings_.kv_heads)};
+KeyValues DotProductAttention::project(const Tensor& memory, const Context& context) const {
+    return {heads_of(key.forward(memory, context), settings_.kv_heads),
+            heads_of(value.forward(memory, context), settings_.kv_heads)};
 }
 
 // The fused op keeps no weights, so they are made once more: q (B, U, H, D), k (B, S, K, D) → (B, U, S).
@@ -164,10 +175,10 @@ Tensor DotProductAttention::attend(const Tensor& x, const KeyValues& memory, con
                                    const Context& context) const {
     ops::AttentionOptions how = options(context);
     how.mask = mask;
-    const Tensor q = heads_of(query.forward(x), settings_.heads);
+    const Tensor q = heads_of(query.forward(x, context), settings_.heads);
     if (context.cross_attention) context.cross_attention->push_back(weights_of(q, memory.key, mask));
     const Tensor mixed = ops::attention(q, memory.key, memory.value, how);
-    return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}));
+    return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}), context);
 }
 
 void DotProductAttention::visit(const Visitor& visitor) {

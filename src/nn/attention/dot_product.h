@@ -41,7 +41,7 @@ class DotProductAttention : public SelfAttention {
 
     // Cross attention in two steps, so that what comes from the memory is made once: (B, S, memory_width) → keys,
     // values.
-    KeyValues project(const Tensor& memory) const;
+    KeyValues project(const Tensor& memory, const Context& context) const;
     Tensor attend(const Tensor& x, const KeyValues& memory, const ops::AttentionMask& mask,
                   const Context& context) const;
 
@@ -54,7 +54,8 @@ class DotProductAttention : public SelfAttention {
     Tensor heads_of(const Tensor& projected, std::int64_t heads) const;
     ops::AttentionOptions options(const Context& context) const;
     Tensor weights_of(const Tensor& q, const Tensor& k, const ops::AttentionMask& mask) const;
-    void add_alibi(ops::AttentionOptions& how, const KeyValues& seen, const Tensor& starts, Device device) const;
+    void add_alibi(ops::AttentionOptions& how, const KeyValues& seen, std::int64_t count, const Tensor& starts,
+                   Cache* cache) const;
 
     DotProductSettings settings_;
     Rope rope_;

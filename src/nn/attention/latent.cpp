@@ -27,10 +27,11 @@ LatentAttention::LatentAttention(const LatentSettings& s)
     }
 }
 
-Tensor LatentAttention::queries(const Tensor& x, const Tensor& positions) const {
+Tensor LatentAttention::queries(const Tensor& x, const Tensor& positions, const Context& context) const {
     const LatentSettings& s = settings_;
-    const Tensor flat =
-        s.query_latent > 0 ? query_up.forward(query_norm->forward(query_down.forward(x))) : query.forward(x);
+    const Tensor flat = s.query_latent > 0
+                            ? query_up.forward(query_norm->forward(query_down.forward(x, context)), context)
+                            : query.forward(x, context);
     const Tensor q = ops::reshape(flat, {x.size(0), x.size(1), s.heads, s.content_width + s.rope_width});
     const Tensor content = ops::slice(q, 3, 0, s.content_width);
     const Tensor turned = rope_.forward(ops::slice(q, 3, s.content_width, s.content_width + s.rope_width), positions);
@@ -46,11 +47,13 @@ Tensor LatentAttention::head_weights(DType dtype) const {
 }
 
 // tokens (B, S, 1, latent + rope)
-Tensor LatentAttention::expanded(const Tensor& q, const Tensor& tokens, const ops::AttentionOptions& how) const {
+Tensor LatentAttention::expanded(const Tensor& q, const Tensor& tokens, const ops::AttentionOptions& how,
+                                 const Context& context) const {
     const LatentSettings& s = settings_;
     const std::int64_t batch = tokens.size(0), length = tokens.size(1);
     const Tensor c = ops::reshape(ops::slice(tokens, 3, 0, s.latent), {batch, length, s.latent});
-    const Tensor up = ops::reshape(latent_up.forward(c), {batch, length, s.heads, s.content_width + s.value_width});
+    const Tensor up =
+        ops::reshape(latent_up.forward(c, context), {batch, length, s.heads, s.content_width + s.value_width});
     const Tensor shared =
         ops::expand(ops::slice(tokens, 3, s.latent, s.latent + s.rope_width), {batch, length, s.heads, s.rope_width});
     const Tensor key = ops::concat({ops::slice(up, 3, 0, s.content_width), shared}, 3);
@@ -83,8 +86,8 @@ Tensor LatentAttention::forward(const Tensor& x, const Context& context, Cache* 
     const LatentSettings& s = settings_;
     const std::int64_t batch = x.size(0), length = x.size(1);
     const Tensor positions = positions_or_default(context, length, cache, x.device());
-    const Tensor q = queries(x, positions);
-    const Tensor down = latent_down.forward(x);
+    const Tensor q = queries(x, positions, context);
+    const Tensor down = latent_down.forward(x, context);
     const Tensor c = latent_norm.forward(ops::slice(down, 2, 0, s.latent));
     const Tensor rotary =
         ops::reshape(ops::slice(down, 2, s.latent, s.latent + s.rope_width), {batch, length, 1, s.rope_width});
@@ -99,8 +102,8 @@ Tensor LatentAttention::forward(const Tensor& x, const Context& context, Cache* 
                                     .bias = context.bias};
     const bool one_token_against_many = length == 1 && tokens.size(1) > 1;
     const bool absorb = form == LatentForm::absorbed || (form == LatentForm::automatic && one_token_against_many);
-    const Tensor mixed = absorb ? absorbed(q, tokens, how) : expanded(q, tokens, how);
-    return output.forward(ops::reshape(mixed, {batch, length, s.heads * s.value_width}));
+    const Tensor mixed = absorb ? absorbed(q, tokens, how) : expanded(q, tokens, how, context);
+    return output.forward(ops::reshape(mixed, {batch, length, s.heads * s.value_width}), context);
 }
 
 std::unique_ptr<Cache> LatentAttention::make_cache(std::int64_t capacity) const {

@@ -67,8 +67,10 @@ class LatentAttention : public SelfAttention {
     RmsNorm latent_norm;
 
    private:
-    Tensor queries(const Tensor& x, const Tensor& positions) const;  // (B, T, H, content + rope)
-    Tensor expanded(const Tensor& q, const Tensor& tokens, const ops::AttentionOptions& how) const;
+    Tensor queries(const Tensor& x, const Tensor& positions,
+                   const Context& context) const;  // (B, T, H, content + rope)
+    Tensor expanded(const Tensor& q, const Tensor& tokens, const ops::AttentionOptions& how,
+                    const Context& context) const;
     Tensor absorbed(const Tensor& q, const Tensor& tokens, const ops::AttentionOptions& how) const;
     Tensor head_weights(DType dtype) const;  // latent_up's weight as (H, content + value, latent)
 

@@ -26,7 +26,7 @@ Tensor LongformerAttention::forward(const Tensor& x, const Context& context, Cac
     check(mask.keys_ahead < 0 && mask.keys_behind < 0 && !mask.starts.defined() && !mask.first_keys.defined(),
           "attention: a window with global tokens knows padding on the right only");
     const auto heads_of = [&](const Linear& projection) {
-        return ops::reshape(projection.forward(x),
+        return ops::reshape(projection.forward(x, context),
                             {x.size(0), x.size(1), settings_.heads, settings_.width / settings_.heads});
     };
     const Tensor q = heads_of(query), k = heads_of(key), v = heads_of(value);
@@ -36,7 +36,7 @@ Tensor LongformerAttention::forward(const Tensor& x, const Context& context, Cac
         q, k, v, has_global ? heads_of(global_query) : q, has_global ? heads_of(global_key) : k,
         has_global ? heads_of(global_value) : v,
         {.window = settings_.window, .global_tokens = context.global_tokens, .lengths = mask.lengths});
-    return output.forward(ops::reshape(mixed, x.shape()));
+    return output.forward(ops::reshape(mixed, x.shape()), context);
 }
 
 std::unique_ptr<Cache> LongformerAttention::make_cache(std::int64_t) const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "ops/views.h"
 
@@ -32,13 +31,16 @@ std::int64_t RelativeBias::bucket(std::int64_t distance) const {
 
 Tensor RelativeBias::forward(std::int64_t queries, std::int64_t keys) const {
     check(0 < queries && queries <= keys, "relative bias: ", queries, " queries among ", keys, " keys");
-    std::vector<std::int64_t> by_distance;  // from the farthest behind, 1 − keys, to the farthest ahead, queries − 1
-    for (std::int64_t distance = 1 - keys; distance < queries; ++distance) by_distance.push_back(bucket(distance));
-    std::vector<std::int64_t> ids;
-    ids.reserve(static_cast<std::size_t>(queries * keys));
+    const Tensor ids = Tensor::empty({queries, keys}, DType::I64);
+    std::int64_t* next = ids.data<std::int64_t>();
     for (std::int64_t query = keys - queries; query < keys; ++query)
-        ids.insert(ids.end(), by_distance.begin() + (keys - 1 - query), by_distance.begin() + (2 * keys - 1 - query));
-    const Tensor by_pair = table.forward(Tensor::from(ids, {queries, keys}).to(table.weight.device()));
+        for (std::int64_t key = 0; key < keys; ++key) {
+            // One further down and one further right, the distance is the same.
+            const bool is_known = query > keys - queries && key > 0;
+            *next = is_known ? *(next - keys - 1) : bucket(key - query);
+            ++next;
+        }
+    const Tensor by_pair = table.forward(ids.to(table.weight.device()));
     return ops::reshape(ops::permute(by_pair, {2, 0, 1}), {1, settings_.heads, queries, keys});
 }
 

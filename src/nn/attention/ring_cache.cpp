@@ -1,7 +1,6 @@
 #include "nn/attention/ring_cache.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "ops/concat.h"
 #include "ops/views.h"
@@ -47,10 +46,9 @@ Tensor RingCache::in_order(const Tensor& ring, const Tensor& newest) const {
     if (before == 0) return newest;
     const std::int64_t begin = (length_ - before) % window_;
     const std::int64_t tail = std::min(before, window_ - begin);  // up to the ring's end, then from its start
-    std::vector<Tensor> pieces{ops::slice(ring, 1, begin, begin + tail)};
-    if (tail < before) pieces.push_back(ops::slice(ring, 1, 0, before - tail));
-    pieces.push_back(newest);
-    return ops::concat(pieces, 1);
+    const Tensor older = ops::slice(ring, 1, begin, begin + tail);
+    if (tail == before) return ops::concat({older, newest}, 1);
+    return ops::concat({older, ops::slice(ring, 1, 0, before - tail), newest}, 1);
 }
 
 void RingCache::write(Tensor& ring, const Tensor& newest) const {

@@ -1,13 +1,18 @@
 #include "nn/attention/self_attention.h"
 
-#include "ops/views.h"
+#include <numeric>
 
 namespace tessera::nn {
 
+Tensor consecutive_positions(std::int64_t first, std::int64_t count, Device device) {
+    const Tensor positions = Tensor::empty({count}, DType::I64);
+    std::iota(positions.data<std::int64_t>(), positions.data<std::int64_t>() + count, first);
+    return positions.to(device);
+}
+
 Tensor positions_or_default(const Context& context, std::int64_t count, const Cache* cache, Device device) {
     if (context.positions.defined()) return context.positions;
-    const std::int64_t seen = cache ? cache->length() : 0;
-    return ops::slice(Tensor::arange(seen + count, DType::I64, device), 0, seen, seen + count);
+    return consecutive_positions(cache ? cache->length() : 0, count, device);
 }
 
 }  // namespace tessera::nn

@@ -14,6 +14,8 @@ class SelfAttention : public Module {
     virtual std::unique_ptr<Cache> make_cache(std::int64_t capacity) const = 0;
 };
 
+// first, first + 1, …
+Tensor consecutive_positions(std::int64_t first, std::int64_t count, Device device);
 // The context's positions, or 0, 1, 2, … counted on from what the cache has seen.
 Tensor positions_or_default(const Context& context, std::int64_t count, const Cache* cache, Device device);
 

@@ -28,8 +28,9 @@ void CrossCache::reorder(std::span<const std::int64_t> rows) {
 
 Tensor CrossBlock::cross(const Tensor& x, const Memory& memory, const Context& context, CrossCache* cache) const {
     if (!cache)
-        return parts_.cross_attention->attend(x, parts_.cross_attention->project(memory.states), memory.mask, context);
-    if (!cache->memory.key.defined()) cache->memory = parts_.cross_attention->project(memory.states);
+        return parts_.cross_attention->attend(x, parts_.cross_attention->project(memory.states, context), memory.mask,
+                                              context);
+    if (!cache->memory.key.defined()) cache->memory = parts_.cross_attention->project(memory.states, context);
     return parts_.cross_attention->attend(x, cache->memory, memory.mask, context);
 }
 

@@ -41,6 +41,11 @@ class Pairs final : public Objective {
         return result;
     }
 
+    // A text whose every token is the likeliest one after those before it is the text that greedy decoding writes.
+    Answers answers(const models::Model& model, const TrainingBatch& batch) const override {
+        return highest_scores(model.forward(batch.inputs, batch.context), batch.inputs.labels);
+    }
+
    private:
     // At most `length` tokens, the last of them the end of the text where the tokenizer has one.
     Ids ended(std::string_view text) const {

@@ -1,0 +1,52 @@
+// What `tessera generate` was asked, and what comes of it: shared by its parts.
+#pragma once
+
+#include "cli/generation_arguments.h"
+#include "cli/picture_arguments.h"
+#include "formats/json.h"
+
+namespace tessera::cli {
+
+struct GenerateRequest {
+    std::string folder, tokenizer, adapter, device = "cpu";
+    std::vector<std::string> texts, ids;
+    std::optional<std::int64_t> log_probabilities;
+    bool chat = false, json = false, echo = false;
+    GenerationArguments how;
+    PictureArguments pictures;
+};
+
+// What the model reads.
+struct GenerateInputs {
+    std::vector<std::vector<std::int64_t>> ids;
+    models::Batch batch;
+};
+
+// What one row has become.
+struct Answer {
+    std::string text;
+    std::vector<std::int64_t> tokens;
+    const char* ending = "length";
+    formats::Json log_probabilities = formats::Json::array();
+    double score = 0;  // of a beam
+    std::vector<data::Detection> detections = {};
+};
+
+struct Answers {
+    std::vector<Answer> rows;
+    Speed speed;
+    std::int64_t steps = 0, cache_bytes = 0;
+};
+
+// Continues the prompts by sampling, printing a lone text as it comes, or by a search with beams.
+Answers answers_to(const GenerateRequest& request, const inference::TextModel& model,
+                   const inference::GenerationSettings& settings, const GenerateInputs& inputs);
+
+void print_json(const GenerateRequest& request, const inference::TextModel& model,
+                const inference::GenerationSettings& settings, const Answers& answers,
+                const std::vector<formats::Image>& pictures);
+// `streamed`: the text itself stands there already.
+void print_text(const GenerateRequest& request, const inference::TextModel& model, const Answers& answers,
+                bool streamed);
+
+}  // namespace tessera::cli

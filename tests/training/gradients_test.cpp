@@ -1,0 +1,111 @@
+// The gradients of one of the trainer's steps are those that the reference found, for every model that it found some
+// for.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/catalog.h"
+#include "ops/binary.h"
+#include "support/golden_folders.h"
+#include "training/recipe_keys.h"
+#include "training/trainer.h"
+
+namespace tessera::training {
+namespace {
+
+namespace fs = std::filesystem;
+
+double norm_of(const Tensor& x) {
+    double squares = 0;
+    for (const double value : x.detach().to(DType::F64).contiguous_copy_if_needed().to_vector<double>())
+        squares += value * value;
+    return std::sqrt(squares);
+}
+
+// The reference's batch, whatever kind the model is of.
+class One : public Objective {
+   public:
+    explicit One(const testing::Golden& golden) {
+        const std::string prefix = golden.contains("train_labels") ? "train_" : "";
+        const auto input = [&](const char* name) {
+            const bool is_mask = name == std::string("attention_mask");
+            if (golden.contains(prefix + name)) return golden[prefix + name];
+            return golden.contains(name) && (prefix.empty() || !is_mask) ? golden[name] : Tensor();
+        };
+        batch_.inputs = {.input_ids = input("input_ids"),
+                         .attention_mask = input("attention_mask"),
+                         .token_type_ids = input("token_type_ids"),
+                         .global_attention_mask = input("global_attention_mask"),
+                         .pixel_values = input("pixel_values"),
+                         .decoder_input_ids = input("decoder_input_ids"),
+                         .decoder_attention_mask = input("decoder_attention_mask"),
+                         .labels = input("labels")};
+    }
+    std::int64_t examples() const override { return 1; }
+    TrainingBatch batch(const std::vector<std::int64_t>&, RandomKey) const override { return batch_; }
+
+   private:
+    TrainingBatch batch_;
+};
+
+// The reference's gradients were taken without.
+std::unique_ptr<models::Model> without_dropout(const std::string& folder) {
+    formats::Checkpoint checkpoint = models::open(folder);
+    formats::Json config = checkpoint.config.json();
+    for (const auto& [name, value] : checkpoint.config.json().members())
+        if (name.find("drop") != name.npos && value.is_number()) config.set(name, 0.0);
+    checkpoint.config = {std::move(config), folder};
+    return models::load(checkpoint);
+}
+
+bool is_gradient(const std::string& name) { return name.starts_with("grad."); }
+
+std::vector<fs::path> folders_with_gradients() {
+    std::vector<fs::path> found;
+    for (const fs::path& folder : testing::model_folders("loss")) {
+        const auto tensors = formats::read_safetensors(folder / "expected.safetensors").tensors;
+        if (std::any_of(tensors.begin(), tensors.end(), [](const auto& entry) { return is_gradient(entry.first); }))
+            found.push_back(folder);
+    }
+    return found;
+}
+
+class StepGradients : public ::testing::TestWithParam<fs::path> {};
+
+TEST_P(StepGradients, AreTheReferences) {
+    const testing::Golden expected(GetParam().filename().string() + "/expected.safetensors");
+    const auto model = without_dropout(GetParam());
+    const One objective(expected);
+    const Recipe recipe = read_recipe(resolve_recipe(
+        formats::Json::parse(R"({"model": "m", "data": {"train": "a"}, "batch": 1, "steps": 1, "clip": 0})", "test"),
+        {}, "test"));
+    Trainer trainer(*model, objective, recipe);
+    EXPECT_NEAR(trainer.step().loss, expected["loss"].item(), 1e-4);
+    double largest = 0;
+    std::size_t wanted_tensors = 0, compared = 0;
+    for (const auto& [key, tensor] : expected.tensors())
+        if (is_gradient(key)) {
+            largest = std::max(largest, norm_of(tensor));
+            ++wanted_tensors;
+        }
+    std::map<std::string, Tensor> gradients;
+    for (const auto& [key, gradient] : models::checkpoint_tensors(*model, model->weights, [](const Tensor& parameter) {
+             return parameter.requires_grad() ? parameter.grad() : Tensor();
+         }))
+        gradients.emplace(key, gradient);
+    for (const auto& [key, wanted] : expected.tensors()) {
+        if (!is_gradient(key)) continue;
+        const auto found = gradients.find(models::canonical_name(model->weights, key.substr(5)));
+        ASSERT_NE(found, gradients.end()) << key;
+        // What is zero in exact arithmetic is the rounding of the others' size.
+        EXPECT_LE(norm_of(ops::sub(found->second, wanted)), 1e-3 * norm_of(wanted) + 1.2e-7 * largest) << key;
+        ++compared;
+    }
+    EXPECT_EQ(compared, wanted_tensors);
+    EXPECT_GT(compared, 10u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StepGradients, ::testing::ValuesIn(folders_with_gradients()), testing::folder_name);
+
+}  // namespace
+}  // namespace tessera::training

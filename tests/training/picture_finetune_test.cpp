@@ -1,0 +1,85 @@
+// Fine-tuning a vision-language model, in full and by adapters: the folder that is left says the same tokens as the
+// model that learned, and they are what it was taught.
+#include <gtest/gtest.h>
+
+#include "formats/image.h"
+#include "inference/generator.h"
+#include "inference/picture_prompt.h"
+#include "inference/text_model.h"
+#include "models/adapters.h"
+#include "support/goldens.h"
+#include "support/temporary_folder.h"
+#include "training/recipe_keys.h"
+#include "training/session.h"
+
+namespace tessera::training {
+namespace {
+
+using testing::golden_path;
+using Answers = std::vector<std::vector<std::int64_t>>;
+
+const std::string prompt = "say";
+
+formats::Image plain(std::uint8_t red, std::uint8_t blue) {
+    formats::Image image(32, 32);
+    for (std::size_t i = 0; i < image.pixels.size(); i += 3) {
+        image.pixels[i] = red;
+        image.pixels[i + 2] = blue;
+    }
+    return image;
+}
+
+const formats::Image pictures[] = {plain(255, 0), plain(0, 255)};
+
+// What a model says about each picture.
+Answers answers_of(const models::Model& model, const tokenizers::Tokenizer& tokenizer) {
+    Answers answers;
+    for (const formats::Image& picture : pictures) {
+        const inference::PicturePrompts about = inference::picture_prompts(golden_path("paligemma"), model.config,
+                                                                           tokenizer, {&prompt, 1}, {&picture, 1}, cpu);
+        const inference::Generated generated =
+            inference::generate(model, about.batch, {.max_new_tokens = 8, .stop_ids = {1}});
+        answers.push_back(generated.tokens[0]);
+    }
+    return answers;
+}
+
+void expect_the_same_tokens_afterwards(const std::vector<std::string>& settings) {
+    const testing::TemporaryFolder folder;
+    formats::write_png(folder / "red.png", pictures[0]);
+    formats::write_png(folder / "blue.png", pictures[1]);
+    folder.write("lines.jsonl",
+                 "{\"image\": \"red.png\", \"prefix\": \"say\", \"suffix\": \"red\"}\n"
+                 "{\"image\": \"blue.png\", \"prefix\": \"say\", \"suffix\": \"blue\"}\n");
+    formats::Json recipe = formats::Json::object();
+    recipe.set("model", golden_path("paligemma"))
+        .set("tokenizer", "characters")
+        .set("objective", "prefix")
+        .set("data", formats::Json::object().set("train", (folder / "lines.jsonl").string()))
+        .set("batch", 2)
+        .set("steps", 40)
+        .set("spike", 0)
+        .set("sample", formats::Json::object().set("every", 40));
+    Answers taught;
+    run_session(read_recipe(resolve_recipe(std::move(recipe), settings, "test")), {.folder = folder / "out"},
+                {.on_sample = [&](const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t) {
+                    taught = answers_of(model, tokenizer);
+                }});
+    ASSERT_EQ(taught.size(), 2u);
+    inference::TextModel again = inference::open_text_model(folder / "out", {}, cpu, inference::NeedsTokenizer::yes);
+    EXPECT_EQ(answers_of(*again.model, again.text()), taught);
+    EXPECT_EQ(again.text().decode(taught[0]), "red</s>");
+    EXPECT_EQ(again.text().decode(taught[1]), "blue</s>");
+    if (!models::has_adapters(*again.model)) return;
+    models::merge_adapters(*again.model);
+    EXPECT_EQ(answers_of(*again.model, again.text()), taught);
+}
+
+TEST(PictureFinetune, InFull) { expect_the_same_tokens_afterwards({"optimizer.learning_rate=0.003"}); }
+
+TEST(PictureFinetune, ByAdapters) {
+    expect_the_same_tokens_afterwards({"lora.rank=8", "optimizer.learning_rate=0.01", "optimizer.weight_decay=0"});
+}
+
+}  // namespace
+}  // namespace tessera::training
