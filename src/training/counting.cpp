@@ -35,8 +35,8 @@ class Counting {
         count(tokenised(inputs));
         SessionResult result{.steps = steps_, .validation_loss = std::numeric_limits<double>::quiet_NaN()};
         counted_->estimate();
-        if (validation_) result.validation_loss = validate();
-        result.loss = evaluated(*seen).loss;
+        if (validation_) result.validation_loss = evaluate();
+        result.loss = evaluation_of(*seen).loss;
         write_loss_plot(folder_.path() / "loss.svg", *metrics_, options_.folder.filename().string());
         start_.save(folder_.path());
         return result;
@@ -80,21 +80,20 @@ class Counting {
                 const bool is_due = recipe_.evaluate_every > 0 && steps_ % recipe_.evaluate_every == 0;
                 if (!is_due || !validation_ || at == tokens.size()) continue;
                 counted_->estimate();
-                validate();
+                evaluate();
             }
     }
 
-    Evaluation evaluated(const Objective& objective) const {
-        const std::int64_t all = (objective.examples() + recipe_.batch - 1) / recipe_.batch;  // batches
+    Evaluation evaluation_of(const Objective& objective) const {
         return training::evaluate(*start_.model, objective, recipe_, options_.device,
-                                  std::min(recipe_.evaluate_batches, all) * recipe_.batch);
+                                  recipe_.evaluate_batches * recipe_.batch);
     }
 
-    double validate() {
-        const Evaluation result = evaluated(*validation_);
-        metrics_->add_validation(steps_, result);
-        if (events_.on_validation) events_.on_validation(steps_, result);
-        return result.loss;
+    double evaluate() {
+        const Evaluation found = evaluation_of(*validation_);
+        metrics_->add_validation(steps_, found);
+        if (events_.on_validation) events_.on_validation(steps_, found);
+        return found.loss;
     }
 
     const Recipe& recipe_;
