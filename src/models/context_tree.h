@@ -37,6 +37,7 @@ class ContextTree : public nn::Module {
 
     std::int64_t contexts() const { return tokens_.elements(); }
     std::int64_t entry_count() const { return successors_.elements(); }
+    Device device() const { return tokens_.device(); }
 
     // The arrays where they can be read, checked as they are used: files come from strangers.
     class Reader {

@@ -86,7 +86,7 @@ std::unique_ptr<Decoding> SmoothedNgram::decode(std::int64_t) const {
         for (std::size_t row = 0; row < rows.size(); ++row)
             score(tree, rows[row].data(), rows[row].data() + rows[row].size(),
                   std::span(scores).subspan(row * vocabulary, vocabulary));
-        return Tensor::from(scores, {static_cast<std::int64_t>(rows.size()), settings_.vocabulary});
+        return Tensor::from(scores, {static_cast<std::int64_t>(rows.size()), settings_.vocabulary}).to(tree_.device());
     };
     return decode_last_tokens({settings_.order - 1, settings_.vocabulary, scores_of});
 }
