@@ -1,12 +1,16 @@
-// tessera classify: what pictures show.
+// tessera classify: what pictures show, and what kind texts are.
 #include <algorithm>
 #include <cstdio>
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/input_texts.h"
 #include "cli/terminal.h"
 #include "formats/json.h"
 #include "inference/picture_classifier.h"
+#include "inference/text_classifier.h"
+#include "models/adapters.h"
+#include "models/catalog.h"
 
 namespace tessera::cli {
 namespace {
@@ -28,62 +32,115 @@ std::vector<std::string> labels_of(const std::vector<std::string>& lists) {
     return labels;
 }
 
-formats::Json json_of(const std::string& path, const std::vector<LabelScore>& answer) {
-    formats::Json list = formats::Json::array();
-    for (const LabelScore& one : answer)
-        list.push_back(formats::Json::object()
-                           .set("label", one.label)
-                           .set("probability", one.probability)
-                           .set("score", one.score));
-    return formats::Json::object().set("image", path).set("labels", std::move(list));
+// What the command was asked, whatever it looks at.
+struct Request {
+    std::string folder;
+    std::vector<std::string> given, images;
+    inference::ClassifierOptions options = {};
+    std::int64_t top = 5;
+    bool json = false;
+};
+
+// One answer after another: a heading and its labels, or all of them as one list.
+class Answers {
+   public:
+    Answers(const char* kind, const Request& request) : kind_(kind), top_(request.top), json_(request.json) {}
+
+    void add(const std::string& name, std::vector<LabelScore> answer) {
+        if (top_ > 0 && static_cast<std::size_t>(top_) < answer.size()) answer.resize(static_cast<std::size_t>(top_));
+        if (!json_) std::printf("%s\n", bold(one_line(name)).c_str());
+        formats::Json list = formats::Json::array();
+        for (const LabelScore& one : answer) {
+            if (!json_) std::printf("  %6.2f %%  %s\n", one.probability * 100, one_line(one.label).c_str());
+            list.push_back(formats::Json::object()
+                               .set("label", one.label)
+                               .set("probability", one.probability)
+                               .set("score", one.score));
+        }
+        if (json_) all_.push_back(formats::Json::object().set(kind_, name).set("labels", std::move(list)));
+    }
+
+    void finish() const {
+        if (json_) std::printf("%s\n", all_.dump().c_str());
+    }
+
+   private:
+    const char* kind_;
+    std::int64_t top_;
+    bool json_;
+    formats::Json all_ = formats::Json::array();
+};
+
+bool looks_at_pictures(const std::string& folder) {
+    const bool adapted = models::is_adapter_folder(folder);
+    const std::string base = adapted ? models::base_of_adapters(folder).string() : folder;
+    return models::architecture_of(models::config_named(base)).vision != nullptr;
 }
 
-void print(const std::string& path, const std::vector<LabelScore>& answer) {
-    std::printf("%s\n", bold(one_line(path)).c_str());
-    for (const LabelScore& one : answer)
-        std::printf("  %6.2f %%  %s\n", one.probability * 100, one_line(one.label).c_str());
+int missing(const char* what) {
+    std::fprintf(stderr, "tessera classify: %s is missing; see tessera classify --help\n", what);
+    return 2;
+}
+
+int classify_pictures(const Request& request) {
+    std::vector<std::string> paths = request.images;
+    paths.insert(paths.end(), request.given.begin(), request.given.end());
+    if (paths.empty()) return missing("--image");
+    const inference::PictureClassifier classifier(request.folder, request.options);
+    Answers answers("image", request);
+    for (const std::string& path : paths) {
+        const formats::Image picture = formats::read_image(path);
+        answers.add(path, classifier.classify({&picture, 1})[0]);
+    }
+    answers.finish();
+    return 0;
+}
+
+int classify_texts(const Request& request) {
+    if (request.given.empty()) return missing("TEXT");
+    check(request.options.labels.empty(), "--labels: ", request.folder, " has classes of its own and takes no labels");
+    const inference::TextClassifier classifier(request.folder, request.options.device);
+    const std::vector<std::string> texts = input_texts(request.given);
+    check(!texts.empty(), "no texts on standard input");
+    Answers answers("text", request);
+    constexpr std::size_t batch = 32;
+    for (std::size_t begin = 0; begin < texts.size(); begin += batch) {
+        const std::vector<std::string> some(
+            texts.begin() + static_cast<std::ptrdiff_t>(begin),
+            texts.begin() + static_cast<std::ptrdiff_t>(std::min(begin + batch, texts.size())));
+        std::vector<std::vector<LabelScore>> scores = classifier.classify(some);
+        for (std::size_t i = 0; i < some.size(); ++i) answers.add(some[i], std::move(scores[i]));
+    }
+    answers.finish();
+    return 0;
 }
 
 }  // namespace
 
 int classify_command(const std::vector<std::string>& arguments) {
-    std::string folder, device_name = "cpu";
-    std::vector<std::string> paths, more_paths, lists;
-    inference::ClassifierOptions options;
-    std::int64_t top = 5;
-    bool json = false;
+    std::string device_name = "cpu";
+    std::vector<std::string> lists;
+    Request request;
     Arguments parser("classify",
-                     "Says what pictures show: the classes of a model that was trained on some, or for a model that "
-                     "compares pictures with texts, how well each label fits.",
-                     "tessera classify DIR --image cat.jpg --labels \"a cat,a dog,two cats\"");
-    parser.positional("DIR", folder, "a folder of the Hub's layout");
-    parser.optional_positionals("IMAGE", more_paths, "further pictures");
-    parser.option("--image", paths, "a PNG, JPEG, WebP or GIF file; may be repeated");
+                     "Says what pictures show or what kind texts are: the classes of a model that was trained on some, "
+                     "or for a model that compares pictures with texts, how well each label fits.",
+                     "tessera classify DIR --image cat.jpg --labels \"a cat,a dog,two cats\"\n"
+                     "  tessera classify DIR \"You have won a prize!\"");
+    parser.positional("DIR", request.folder, "a folder of the Hub's layout");
+    parser.optional_positionals("INPUT", request.given,
+                                "pictures, or for a model of texts, texts; -: each line of standard input");
+    parser.option("--image", request.images, "a PNG, JPEG, WebP or GIF file; may be repeated");
     parser.option("--labels", lists, "labels to choose from, separated by commas; may be repeated");
-    parser.option("--template", options.sentence, "the sentence that a label is put into, at {}");
-    parser.option("--top", top, "how many labels to show; 0: all");
+    parser.option("--template", request.options.sentence, "the sentence that a label is put into, at {}");
+    parser.option("--top", request.top, "how many labels to show; 0: all");
     parser.device(device_name);
-    parser.json(json);
+    parser.json(request.json);
     if (const auto status = parser.parse(arguments)) return *status;
-    paths.insert(paths.end(), more_paths.begin(), more_paths.end());
-    if (paths.empty()) {
-        std::fprintf(stderr, "tessera classify: --image is missing; see tessera classify --help\n");
-        return 2;
-    }
-    check(top >= 0, "--top: expected 0 or more, found ", top);
-    options.labels = labels_of(lists);
-    options.device = device_named(device_name);
-
-    const inference::PictureClassifier classifier(folder, options);
-    formats::Json out = formats::Json::array();
-    for (const std::string& path : paths) {
-        const formats::Image picture = formats::read_image(path);
-        std::vector<LabelScore> answer = classifier.classify({&picture, 1})[0];
-        if (top > 0 && static_cast<std::size_t>(top) < answer.size()) answer.resize(static_cast<std::size_t>(top));
-        json ? static_cast<void>(out.push_back(json_of(path, answer))) : print(path, answer);
-    }
-    if (json) std::printf("%s\n", out.dump().c_str());
-    return 0;
+    check(request.top >= 0, "--top: expected 0 or more, found ", request.top);
+    request.options.labels = labels_of(lists);
+    request.options.device = device_named(device_name);
+    const bool pictures = !request.images.empty() || looks_at_pictures(request.folder);
+    return pictures ? classify_pictures(request) : classify_texts(request);
 }
 
 }  // namespace tessera::cli

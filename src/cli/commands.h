@@ -8,6 +8,7 @@ namespace tessera::cli {
 
 int chat_command(const std::vector<std::string>& arguments);
 int classify_command(const std::vector<std::string>& arguments);
+int compare_command(const std::vector<std::string>& arguments);
 int convert_command(const std::vector<std::string>& arguments);
 int embed_command(const std::vector<std::string>& arguments);
 int eval_command(const std::vector<std::string>& arguments);
@@ -19,6 +20,9 @@ int inspect_command(const std::vector<std::string>& arguments);
 int merge_command(const std::vector<std::string>& arguments);
 int ops_command(const std::vector<std::string>& arguments);
 int parity_command(const std::vector<std::string>& arguments);
+int regress_command(const std::vector<std::string>& arguments);
+int scenes_command(const std::vector<std::string>& arguments);
+int scenes_score_command(const std::vector<std::string>& arguments);  // tessera scenes score
 int score_command(const std::vector<std::string>& arguments);
 int tokenize_command(const std::vector<std::string>& arguments);
 int tokenizer_command(const std::vector<std::string>& arguments);

@@ -1,17 +1,26 @@
 // tessera eval: a model's loss on data, as the trainer takes it.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <memory>
+#include <optional>
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "data/documents.h"
+#include "inference/translation_score.h"
 #include "models/adapters.h"
+#include "models/catalog.h"
+#include "models/classes.h"
+#include "tokenizers/utf8.h"
 #include "training/recipe_keys.h"
+#include "training/retrieval.h"
 #include "training/session.h"
 #include "training/starting_model.h"
 #include "training/token_corpus.h"
+#include "training/usual_objective.h"
 
 namespace tessera::cli {
 namespace {
@@ -19,14 +28,22 @@ namespace {
 namespace fs = std::filesystem;
 using formats::Json;
 
-// Tokens of the data for each byte of its texts.
-double tokens_per_byte(const training::ObjectiveInputs& inputs) {
+// What a mean loss of tokens is in bits for each byte and each character of the texts.
+struct Bits {
+    double per_byte = 0, per_character = 0;
+};
+
+Bits bits_of(double loss, const training::ObjectiveInputs& inputs) {
     const formats::Config settings = inputs.recipe.resolved.section("data");
-    std::int64_t bytes = 0;
+    std::int64_t bytes = 0, characters = 0;
     data::for_each_document(data::text_files(inputs.data),
                             {.field = settings.text("field"), .separator = settings.text("separator")},
-                            [&](std::string_view text) { bytes += static_cast<std::int64_t>(text.size()); });
-    return static_cast<double>(training::tokenised(inputs).tokens().size()) / static_cast<double>(bytes);
+                            [&](std::string_view text) {
+                                bytes += static_cast<std::int64_t>(text.size());
+                                characters += tokenizers::character_count(text);
+                            });
+    const double bits = loss / std::log(2.0) * static_cast<double>(training::tokenised(inputs).tokens().size());
+    return {bits / static_cast<double>(bytes), bits / static_cast<double>(characters)};
 }
 
 // A folder for tokens, gone when the command ends.
@@ -46,18 +63,101 @@ class Scratch {
     fs::path path;
 };
 
-training::Recipe recipe_of(const std::string& model, const std::vector<std::string>& arguments) {
-    Json data = Json::array();
+// What a run was trained with and an evaluation should be taken with, where the folder is one of a run.
+void take_settings_of_run(const fs::path& folder, Json& recipe, Json& data) {
+    if (!fs::is_regular_file(folder / "recipe.json")) return;
+    const Json run = Json::read(folder / "recipe.json");
+    for (const char* name : {"objective", "batch"})
+        if (const Json* value = run.find(name)) recipe.set(name, *value);
+    const Json* section = run.find("data");
+    if (section == nullptr || !section->is_object()) return;
+    for (const char* name : {"length", "separator", "field", "mask", "whole_words", "noise", "span", "permute"})
+        if (const Json* value = section->find(name)) data.set(name, *value);
+}
+
+// `folder` is what was named on the command line, `model` the base where that holds adapters.
+training::Recipe recipe_of(const std::string& folder, const std::string& model,
+                           const std::vector<std::string>& arguments) {
+    Json files = Json::array(), data = Json::object(), recipe = Json::object();
     std::vector<std::string> overrides;
     for (const std::string& argument : arguments)
         if (argument.find('=') == argument.npos || fs::exists(argument))
-            data.push_back(argument);
+            files.push_back(argument);
         else
             overrides.push_back(argument);
-    check(!data.items().empty(), "eval: DATA is missing: files or folders");
-    Json recipe = Json::object();
-    recipe.set("model", model).set("data", Json::object().set("train", std::move(data)));
+    check(!files.items().empty(), "eval: DATA is missing: files or folders");
+    const std::unique_ptr<models::Model> shapes = models::build(models::config_named(model));
+    recipe.set("objective", training::usual_objective(*shapes));
+    // Texts with a label are read as far as the model can; others in windows.
+    const std::int64_t longest = shapes->longest_text(), window = 128;
+    const bool whole = recipe.find("objective")->as_string() == "labels" && longest > 0;
+    if (longest > 0) data.set("length", whole ? longest : std::min(longest, window));
+    take_settings_of_run(folder, recipe, data);
+    recipe.set("model", model).set("data", data.set("train", std::move(files)));
     return training::read_recipe(training::resolve_recipe(std::move(recipe), overrides, "eval"));
+}
+
+void print_choices(const std::vector<training::Choice>& choices) {
+    for (const training::Choice& choice : choices)
+        std::printf("a picture's own text among %s: found for %.2f %% (by chance %.2f %%)\n",
+                    with_separators(choice.candidates).c_str(), 100 * choice.accuracy, 100 * choice.chance);
+}
+
+Json json_of(const std::vector<training::Choice>& choices) {
+    Json list = Json::array();
+    for (const training::Choice& choice : choices)
+        list.push_back(Json::object()
+                           .set("candidates", choice.candidates)
+                           .set("accuracy", choice.accuracy)
+                           .set("chance", choice.chance));
+    return list;
+}
+
+// Classes of the data that the model has no name for would be counted as others.
+void check_classes(const training::Objective& objective, const models::Config& config) {
+    if (!config.has("id2label")) return;
+    const auto names = models::read_class_names(config, models::read_class_count(config));
+    for (const std::string& name : objective.classes()) {
+        const bool is_number = name.find_first_not_of("0123456789") == name.npos;
+        check(is_number || std::find(names.begin(), names.end(), name) != names.end(), "the data has a class '", name,
+              "', which the model does not know");
+    }
+}
+
+Json json_of(const training::Evaluation& result) {
+    Json out = Json::object().set("loss", result.loss).set("targets", result.targets);
+    if (result.answers.all > 0)
+        out.set("accuracy", result.answers.share())
+            .set("error_rate", 1 - result.answers.share())
+            .set("right", result.answers.right)
+            .set("answers", result.answers.all);
+    return out;
+}
+
+void print(const training::Evaluation& result) {
+    if (result.answers.all > 0)
+        std::printf("accuracy %.2f %%, error rate %.2f %% (%s of %s right), ", 100 * result.answers.share(),
+                    100 - 100 * result.answers.share(), with_separators(result.answers.right).c_str(),
+                    with_separators(result.answers.all).c_str());
+    std::printf("loss %.4f over %s targets\n", result.loss, with_separators(result.targets).c_str());
+}
+
+// BLEU of the model's own translations of the pairs.
+data::Bleu bleu_of(const std::string& folder, const training::Recipe& recipe, Device device, std::int64_t beams,
+                   std::int64_t most_pairs) {
+    const inference::TextModel model =
+        inference::open_text_model(folder, recipe.tokenizer, device, inference::NeedsTokenizer::yes);
+    inference::GenerationSettings settings = model.settings;
+    settings.sampler.do_sample = false;
+    settings.beams.count = beams;
+    inference::TranslationScoreOptions options{.most_pairs = most_pairs};
+    std::unique_ptr<Progress> progress;
+    options.on_progress = [&](std::int64_t done, std::int64_t total) {
+        if (!progress) progress = std::make_unique<Progress>("translating", static_cast<double>(total), "texts");
+        progress->set(static_cast<double>(done));
+    };
+    const data::TextPairs pairs(data::files_ending(recipe.train_data, {".tsv", ".txt"}));
+    return inference::translation_score(model, settings, pairs, options);
 }
 
 }  // namespace
@@ -65,24 +165,30 @@ training::Recipe recipe_of(const std::string& model, const std::vector<std::stri
 int eval_command(const std::vector<std::string>& arguments) {
     std::string folder, device_name = "cpu";
     std::vector<std::string> data;
-    std::int64_t batches = 0;
+    std::int64_t batches = 0, beams = 1;
     bool json = false;
     Arguments parser("eval",
-                     "A model's loss on data, as training takes it; for texts also perplexity and bits per byte.",
+                     "A model's loss on data, as training takes it; for texts also perplexity and bits per byte, for "
+                     "classifiers the accuracy, for pictures with texts how often the right text is found, for "
+                     "sentence pairs BLEU.",
                      "tessera eval DIR held-out.txt data.length=256");
     parser.positional("DIR", folder, "a folder of the Hub's layout or of adapters, or a checkpoint file");
     parser.positionals("DATA", data, "files or folders, and key=value settings (tessera train --keys lists them)");
     parser.option("--batches", batches, "stop after so many; 0: all of the data");
+    parser.option("--beams", beams, "of the translations that BLEU is taken of, for sentence pairs");
     parser.device(device_name);
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
-    check(batches >= 0, "--batches: expected 0 or more, found ", batches);
+    check(batches >= 0 && batches < (std::int64_t{1} << 31), "--batches: expected 0 or more, found ", batches);
+    check(beams >= 1 && beams <= inference::most_beams, "--beams: expected 1 to ", inference::most_beams, ", found ",
+          beams);
     check(fs::exists(folder), folder, ": no such file or folder");
     const bool is_adapter = models::is_adapter_folder(folder);
     // Adapters of a file of weights have their tokenizer beside them.
     if (is_adapter && fs::exists(fs::path(folder) / "tokenizer.json"))
         data.insert(data.begin(), text_of("tokenizer=", folder));
-    const training::Recipe recipe = recipe_of(is_adapter ? models::base_of_adapters(folder).string() : folder, data);
+    const training::Recipe recipe =
+        recipe_of(folder, is_adapter ? models::base_of_adapters(folder).string() : folder, data);
     const Device device = device_named(device_name);
     const training::StartingModel start = training::starting_model(recipe, std::nullopt, device);
     if (is_adapter) models::apply_adapters(*start.model, folder);
@@ -91,20 +197,39 @@ int eval_command(const std::vector<std::string>& arguments) {
         .recipe = recipe, .model = *start.model, .tokenizer = start.tokenizer, .data = recipe.train_data};
     inputs.cache = scratch.path;
     const std::unique_ptr<training::Objective> objective = training::make_objective(inputs);
+    check_classes(*objective, start.model->config);
+    const std::int64_t all = std::numeric_limits<std::int64_t>::max();
     const training::Evaluation result = training::evaluate(
-        *start.model, *objective, recipe, device, batches > 0 ? batches : std::numeric_limits<std::int64_t>::max());
+        *start.model, *objective, recipe, device, std::min(batches > 0 ? batches * recipe.batch : all, recipe.limit));
+    std::vector<training::Choice> choices;
+    if (recipe.objective == "contrastive")
+        choices = training::choices_of(
+            training::retrieve(*start.model, *objective, recipe, device, batches > 0 ? batches : all));
     const bool is_text = recipe.objective == "causal";
-    const double bits = is_text ? result.loss / std::log(2.0) * tokens_per_byte(inputs) : 0;
+    const Bits bits = is_text ? bits_of(result.loss, inputs) : Bits();
+    std::optional<data::Bleu> bleu;
+    if (recipe.objective == "pairs")
+        bleu = bleu_of(folder, recipe, device, beams, batches > 0 ? batches * recipe.batch : all);
     if (json) {
-        Json out = Json::object().set("loss", result.loss).set("targets", result.targets);
-        if (is_text) out.set("perplexity", std::exp(result.loss)).set("bits_per_byte", bits);
+        Json out = json_of(result);
+        if (is_text)
+            out.set("perplexity", std::exp(result.loss))
+                .set("bits_per_byte", bits.per_byte)
+                .set("bits_per_character", bits.per_character);
+        if (!choices.empty()) out.set("zero_shot", json_of(choices));
+        if (bleu) out.set("bleu", bleu->score()).set("brevity_penalty", bleu->brevity_penalty());
         std::printf("%s\n", out.dump().c_str());
     } else if (is_text) {
-        std::printf("loss %.4f, perplexity %.4f, %.4f bits per byte over %s tokens\n", result.loss,
-                    std::exp(result.loss), bits, with_separators(result.targets).c_str());
+        std::printf("loss %.4f, perplexity %.4f, %.4f bits per byte, %.4f bits per character over %s tokens\n",
+                    result.loss, std::exp(result.loss), bits.per_byte, bits.per_character,
+                    with_separators(result.targets).c_str());
     } else {
-        std::printf("loss %.4f over %s targets\n", result.loss, with_separators(result.targets).c_str());
+        print(result);
+        print_choices(choices);
     }
+    if (bleu && !json)
+        std::printf("BLEU %.2f (brevity penalty %.3f, %lld beams)\n", bleu->score(), bleu->brevity_penalty(),
+                    static_cast<long long>(beams));
     return 0;
 }
 

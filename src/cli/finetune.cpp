@@ -7,8 +7,11 @@
 #include "cli/commands.h"
 #include "cli/training_display.h"
 #include "core/error.h"
+#include "models/adapters.h"
+#include "models/catalog.h"
 #include "training/recipe_keys.h"
 #include "training/session.h"
+#include "training/usual_objective.h"
 
 namespace tessera::cli {
 namespace {
@@ -60,6 +63,8 @@ training::Recipe recipe_of(const Request& request) {
         .set("optimizer", Json::object()
                               .set("learning_rate", request.lora.empty() ? 2e-5 : 2e-4)
                               .set("weight_decay", request.lora.empty() ? 0.1 : 0.0));
+    if (!models::is_adapter_folder(request.model))
+        recipe.set("objective", training::usual_objective(*models::build(models::config_named(request.model))));
     std::vector<std::string> all;
     if (!request.lora.empty()) all = lora_settings(request.lora);
     if (!request.lora.empty() && request.lora.find("r=") == request.lora.npos &&

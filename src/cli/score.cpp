@@ -14,7 +14,7 @@ int score_command(const std::vector<std::string>& arguments) {
     std::string folder, file, tokenizer, device = "cpu";
     inference::ScoreOptions options;
     bool json = false;
-    Arguments parser("score", "How well a language model foretells a text: perplexity and bits per byte.",
+    Arguments parser("score", "How well a language model foretells a text: perplexity and bits per byte and character.",
                      "tessera score DIR corpus.txt --window 512 --stride 256");
     parser.positional("DIR", folder, "a folder of the Hub's layout, or a checkpoint file");
     parser.positional("FILE", file, "a text file");
@@ -45,12 +45,14 @@ int score_command(const std::vector<std::string>& arguments) {
                                 .set("negative_log_likelihood", score.negative_log_likelihood)
                                 .set("perplexity", score.perplexity())
                                 .set("bits_per_byte", score.bits_per_byte())
+                                .set("characters", score.characters)
+                                .set("bits_per_character", score.bits_per_character())
                                 .dump()
                                 .c_str());
     else
-        std::printf("%s: perplexity %.4f over %s tokens, %.4f bits per byte over %s bytes\n", one_line(file).c_str(),
-                    score.perplexity(), with_separators(score.tokens).c_str(), score.bits_per_byte(),
-                    with_separators(score.bytes).c_str());
+        std::printf("%s: perplexity %.4f over %s tokens, %.4f bits per byte over %s bytes, %.4f bits per character\n",
+                    one_line(file).c_str(), score.perplexity(), with_separators(score.tokens).c_str(),
+                    score.bits_per_byte(), with_separators(score.bytes).c_str(), score.bits_per_character());
     return 0;
 }
 

@@ -48,6 +48,8 @@ int train(const std::vector<std::string>& arguments) {
     parser.option("--vocab", training.vocabulary, "how many tokens, special ones with them");
     parser.option("--min-count", training.least_count, "pairs (bpe, wordpiece) or words seen less often are left out");
     parser.option("--special", training.special, "a special token more; may be given again");
+    parser.option("--whole", training.whole,
+                  "a token that is text and never cut, such as <loc0000>; may be given again");
     parser.option("-o,--output", folder, "the folder to write");
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
@@ -55,7 +57,7 @@ int train(const std::vector<std::string>& arguments) {
         std::fprintf(stderr, "tessera tokenizer train: -o DIR is missing; see tessera tokenizer train --help\n");
         return 2;
     }
-    tokenizers::frame_of(training.kind, training.special);  // a wrong kind is told before anything is read
+    tokenizers::frame_of(training);  // a wrong kind is told before anything is read
 
     Bars bars;
     training.report = [&](const std::string& what, double done, double total) { bars.show(what, done, total); };

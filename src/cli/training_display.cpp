@@ -9,6 +9,7 @@
 
 #include "cli/terminal.h"
 #include "inference/generator.h"
+#include "kernels/gemm.h"
 #include "models/summary.h"
 #include "nn/module.h"
 #include "ops/matmul.h"
@@ -42,6 +43,12 @@ double peak_operations(Device device) {
     return best;
 }
 
+std::string accuracy_of(const training::Evaluation& result) {
+    if (result.answers.all == 0) return {};
+    return fmt::format(", accuracy {:.2f} % ({} of {})", 100 * result.answers.share(),
+                       with_separators(result.answers.right), with_separators(result.answers.all));
+}
+
 class Display {
    public:
     Display(const training::Recipe& recipe, const training::SessionOptions& options, bool quiet)
@@ -50,15 +57,19 @@ class Display {
     training::SessionEvents events() {
         training::SessionEvents events;
         events.on_preparation = [this](const std::string& what, double done, double total) {
-            if (!preparation_) preparation_ = std::make_unique<Progress>(what, total, "B");
+            if (!preparation_ || what != prepared_) {
+                preparation_.reset();
+                preparation_ = std::make_unique<Progress>(what, total, what == "counting" ? "tokens" : "B");
+                prepared_ = what;
+            }
             preparation_->set(done);
         };
         events.on_start = [this](const models::Model& model, const training::Trainer& trainer) {
             start(model, trainer);
         };
         events.on_step = [this](const training::StepReport& report, const char* unit) { step(report, unit); };
-        events.on_validation = [this](std::int64_t step, double loss) {
-            say(fmt::format("step {}: validation loss {:.4f}", step, loss));
+        events.on_validation = [this](std::int64_t step, const training::Evaluation& result) {
+            say(fmt::format("step {}: validation loss {:.4f}{}", step, result.loss, accuracy_of(result)));
         };
         events.on_sample = [this](const models::Model& model, const tokenizers::Tokenizer& tokenizer,
                                   std::int64_t step) { sample(model, tokenizer, step); };
@@ -70,13 +81,20 @@ class Display {
         preparation_.reset();
         auto& mutable_model = const_cast<models::Model&>(model);  // visiting counts, and changes nothing
         const models::Summary summary = models::summarise(mutable_model);
-        operations_per_token_ = 3 * summary.matrix_operations;  // forward once, backward twice
         peak_ = peak_operations(device_);
         say(fmt::format("{} parameters, {} of them learn; {} steps of {} × {}", with_separators(summary.parameters),
                         with_separators(trainer.trained_parameters()), recipe_.steps,
                         recipe_.batch * recipe_.accumulate, recipe_.length));
         first_step_ = trainer.steps();
         started_ = Clock::now();
+        operations_before_ = kernels::gemm_operations;
+    }
+
+    // Of the products' rate; empty where the model has none.
+    std::string utilisation(double seconds) const {
+        const auto done = static_cast<double>(kernels::gemm_operations - operations_before_);
+        const double percent = 100 * done / seconds / peak_;
+        return percent < 0.5 ? "" : fmt::format("{:.0f} % of peak  ", percent);
     }
 
     void step(const training::StepReport& report, const char* unit) {
@@ -85,12 +103,11 @@ class Display {
         const auto done = static_cast<double>(report.step - first_step_);
         const double rate = static_cast<double>(units_) / seconds;
         const double left = seconds / done * static_cast<double>(recipe_.steps - report.step);
-        const std::string line = fmt::format(
-            "step {}/{}  loss {:.4f} (mean {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {:.0f} % of peak  {}  {} "
-            "left",
-            report.step, recipe_.steps, report.loss, report.smoothed_loss, report.learning_rate, report.gradient_norm,
-            in_powers(rate), unit, 100 * rate * operations_per_token_ / peak_,
-            in_bytes(static_cast<double>(report.memory_bytes)), in_time(left));
+        const std::string line =
+            fmt::format("step {}/{}  loss {:.4f} (mean {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {}{}  {} left",
+                        report.step, recipe_.steps, report.loss, report.smoothed_loss, report.learning_rate,
+                        report.gradient_norm, in_powers(rate), unit, utilisation(seconds),
+                        in_bytes(static_cast<double>(report.memory_bytes)), in_time(left));
         if (quiet_) return;
         const bool last = report.step == recipe_.steps;
         if (is_terminal()) {
@@ -126,7 +143,9 @@ class Display {
     Device device_;
     bool quiet_;
     std::unique_ptr<Progress> preparation_;
-    double operations_per_token_ = 0, peak_ = 1;
+    std::string prepared_;  // what the bar is about
+    double peak_ = 1;
+    std::int64_t operations_before_ = 0;
     std::int64_t units_ = 0, first_step_ = 0;
     Clock::time_point started_ = Clock::now(), drawn_ = {};
 };
@@ -138,7 +157,8 @@ std::string command_for(const std::string& objective, const std::string& folder)
     if (objective == "classify") return fmt::format("classify {} PICTURE", folder);
     if (objective == "contrastive") return fmt::format("classify {} PICTURE --labels …", folder);
     if (objective == "prefix") return fmt::format("generate {} \"…\" --image PICTURE", folder);
-    if (objective == "autoencode" || objective == "labels") return fmt::format("inspect {}", folder);
+    if (objective == "labels") return fmt::format("classify {} \"…\"", folder);
+    if (objective == "autoencode") return fmt::format("inspect {}", folder);
     return fmt::format("generate {} \"…\"", folder);
 }
 
@@ -152,6 +172,7 @@ int train_with_display(const training::Recipe& recipe, const training::SessionOp
         formats::Json out = formats::Json::object();
         out.set("folder", options.folder.string()).set("steps", result.steps).set("loss", result.loss);
         if (std::isfinite(result.validation_loss)) out.set("validation_loss", result.validation_loss);
+        if (result.answers.all > 0) out.set("validation_accuracy", result.answers.share());
         std::printf("%s\n", out.dump().c_str());
         return 0;
     }

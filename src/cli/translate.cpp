@@ -6,8 +6,9 @@
 #include "cli/generation_arguments.h"
 #include "cli/input_texts.h"
 #include "cli/terminal.h"
+#include "formats/atomic_file.h"
 #include "formats/json.h"
-#include "inference/streamed_text.h"
+#include "inference/translator.h"
 
 namespace tessera::cli {
 namespace {
@@ -15,39 +16,6 @@ namespace {
 using inference::TextModel;
 
 constexpr std::size_t batch_size = 8;
-
-struct Translated {
-    std::string text;
-    std::vector<std::int64_t> tokens;
-};
-
-std::vector<Translated> translate(const TextModel& model, const inference::GenerationSettings& settings,
-                                  const std::vector<std::string>& stops,
-                                  const std::vector<inference::Prompt>& prompts) {
-    const models::Batch batch = inference::batch_for(model, prompts);
-    const std::int64_t start = inference::prompt_length(*model.model, batch);
-    std::vector<Translated> out(prompts.size());
-    if (settings.beams.count > 1) {
-        const inference::BeamOptions options{.beams = settings.beams,
-                                             .max_new_tokens = settings.most_new_tokens(start, 256),
-                                             .stop_ids = settings.stop_ids,
-                                             .rules = settings.rules};
-        const inference::BeamResult found = inference::beam_search(*model.model, batch, options);
-        for (std::size_t row = 0; row < out.size(); ++row) out[row].tokens = found.texts[row][0].tokens;
-    } else {
-        const inference::Generated found =
-            inference::generate(*model.model, batch, generate_options(settings, start, 256));
-        for (std::size_t row = 0; row < out.size(); ++row) out[row].tokens = found.tokens[row];
-    }
-    for (Translated& one : out) {
-        inference::StreamedText text(*model.tokenizer, {}, stops);
-        for (const std::int64_t id : one.tokens)
-            if (std::count(settings.stop_ids.begin(), settings.stop_ids.end(), id) == 0) text.add(id);
-        text.finish();
-        one.text = text.whole();
-    }
-    return out;
-}
 
 // What a model was trained to be asked: the text before the text.
 std::string prefix_of(const TextModel& model, const std::string& task) {
@@ -59,10 +27,18 @@ std::string prefix_of(const TextModel& model, const std::string& task) {
     return tasks.section(task).text("prefix", "");
 }
 
+void write_alignment(const TextModel& model, const inference::Prompt& prompt, const inference::Translated& translation,
+                     const std::string& path) {
+    const std::string svg = alignment_svg(align(model, prompt, translation));
+    formats::AtomicFile file(path);
+    file.write(svg);
+    file.commit();
+}
+
 }  // namespace
 
 int translate_command(const std::vector<std::string>& arguments) {
-    std::string folder, tokenizer, prefix, task, device = "cpu";
+    std::string folder, tokenizer, prefix, task, alignment, device = "cpu";
     std::vector<std::string> given;
     bool json = false;
     GenerationArguments how;
@@ -73,6 +49,7 @@ int translate_command(const std::vector<std::string>& arguments) {
     parser.option("--tokenizer", tokenizer, "a tokenizer's file or folder, where it is not the model's own");
     parser.option("--prefix", prefix, "put before each text, e.g. \"translate English to German: \"");
     parser.option("--task", task, "take the prefix of this task from config.json's task_specific_params");
+    parser.option("--alignment", alignment, "write what each word looked at as a heat map (.svg); for one text");
     how.declare_stops(parser);
     how.declare_sampling(parser);
     how.declare_beams(parser);
@@ -86,13 +63,15 @@ int translate_command(const std::vector<std::string>& arguments) {
     const inference::GenerationSettings settings = how.applied(model);
     const std::string before = prefix_of(model, task) + prefix;
     const std::vector<std::string> texts = input_texts(given);
+    check(alignment.empty() || texts.size() == 1, "--alignment: shows one text, and ", texts.size(), " were given");
     const auto start = std::chrono::steady_clock::now();
     std::size_t tokens = 0;
     for (std::size_t begin = 0; begin < texts.size(); begin += batch_size) {
         std::vector<inference::Prompt> prompts;
         for (std::size_t i = begin; i < std::min(begin + batch_size, texts.size()); ++i)
             prompts.push_back({.text = before + texts[i]});
-        const std::vector<Translated> done = translate(model, settings, how.stops, prompts);
+        const std::vector<inference::Translated> done = translate(model, settings, prompts, how.stops);
+        if (!alignment.empty()) write_alignment(model, prompts[0], done[0], alignment);
         for (std::size_t i = 0; i < done.size(); ++i) {
             tokens += done[i].tokens.size();
             formats::Json ids = formats::Json::array();

@@ -1,5 +1,8 @@
 #include "data/bitmap_font.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace tessera::data {
 namespace {
 
@@ -61,6 +64,40 @@ constexpr Glyph unknown = {0x1f, 0x11, 0x11, 0x11, 0x11, 0x11, 0x1f};  // an emp
 
 const Glyph& glyph_of(unsigned char character) {
     return character >= ' ' && character < ' ' + std::size(glyphs) ? glyphs[character - ' '] : unknown;
+}
+
+namespace {
+
+// One letter for a character of several bytes.
+std::string letters_of(const std::string& text) {
+    std::string letters;
+    for (const char c : text)
+        if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) letters += c;
+    return letters;
+}
+
+}  // namespace
+
+void write_label(formats::Image& image, const std::string& text, const Label& label) {
+    const auto is_set = [](const Glyph& glyph, std::int64_t x, std::int64_t y) {
+        return (glyph[static_cast<std::size_t>(y)] >> (glyph_width - 1 - x) & 1) != 0;
+    };
+    std::int64_t left = label.left;
+    for (const char c : letters_of(text)) {
+        const Glyph& glyph = glyph_of(static_cast<unsigned char>(c));
+        for (std::int64_t y = 0; y < glyph_height * label.scale; ++y)
+            for (std::int64_t x = 0; x < glyph_width * label.scale; ++x) {
+                const std::int64_t column = left + x, line = label.top + y;
+                const bool inside = column >= 0 && column < image.width && line >= 0 && line < image.height;
+                if (inside && is_set(glyph, x / label.scale, y / label.scale))
+                    std::copy_n(label.colour.data(), 3, image.row(line) + column * 3);
+            }
+        left += (glyph_width + 1) * label.scale;
+    }
+}
+
+std::int64_t label_width(const std::string& text, std::int64_t scale) {
+    return static_cast<std::int64_t>(letters_of(text).size()) * (glyph_width + 1) * scale;
 }
 
 }  // namespace tessera::data

@@ -13,7 +13,6 @@ using Box = Detection::Box;
 
 constexpr Colour colours[] = {{230, 25, 75},  {60, 180, 75}, {0, 130, 200},  {245, 130, 48},
                               {145, 30, 180}, {0, 128, 128}, {170, 110, 40}, {240, 50, 230}};
-constexpr Colour white = {255, 255, 255};
 
 // From left and top up to, not including, right and bottom; what lies outside of the picture is left out.
 void fill(Image& image, const Box& box, const Colour& colour) {
@@ -30,26 +29,6 @@ void frame(Image& image, const Box& box, std::int64_t thick, const Colour& colou
     fill(image, {box.right - thick, box.top, box.right, box.bottom}, colour);
 }
 
-// One frame for a character of several bytes.
-std::string characters_of(const std::string& text) {
-    std::string characters;
-    for (const char c : text)
-        if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) characters += c;
-    return characters;
-}
-
-void write(Image& image, const std::string& text, std::int64_t left, std::int64_t top, std::int64_t scale) {
-    for (const char c : text) {
-        const Glyph& glyph = glyph_of(static_cast<unsigned char>(c));
-        for (int y = 0; y < glyph_height; ++y)
-            for (int x = 0; x < glyph_width; ++x)
-                if ((glyph[static_cast<std::size_t>(y)] >> (glyph_width - 1 - x) & 1) != 0)
-                    fill(image, {left + x * scale, top + y * scale, left + (x + 1) * scale, top + (y + 1) * scale},
-                         white);
-        left += (glyph_width + 1) * scale;
-    }
-}
-
 }  // namespace
 
 void draw(Image& image, std::span<const Detection> detections) {
@@ -63,13 +42,12 @@ void draw(Image& image, std::span<const Detection> detections) {
         const Box box = detection.box(image.width, image.height);
         frame(image, box, thick, colour);
         if (detection.label.empty()) continue;
-        const std::string text = characters_of(detection.label);
         const std::int64_t height = (glyph_height + 2) * scale;
-        const std::int64_t width = (static_cast<std::int64_t>(text.size()) * (glyph_width + 1) + 1) * scale;
+        const std::int64_t width = label_width(detection.label, scale) + scale;
         const std::int64_t top = box.top >= height ? box.top - height : box.top;  // above the box if there is room
         const std::int64_t left = std::max<std::int64_t>(0, std::min(box.left, image.width - width));
         fill(image, {left, top, left + width, top + height}, colour);
-        write(image, text, left + scale, top + scale, scale);
+        write_label(image, detection.label, {left + scale, top + scale, scale});
     }
 }
 

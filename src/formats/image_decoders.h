@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "formats/image.h"
+#include "formats/transparent_image.h"
 
 namespace tessera::formats {
 
@@ -18,14 +18,11 @@ struct ImageFile {
     void check_size(const char* kind, std::int64_t width, std::int64_t height) const;  // before anything is allocated
 };
 
-// Each has been checked to begin as such a file does.
-Image decode_png(const ImageFile& file);
+// Each has been checked to begin as such a file does. JPEG alone knows no transparency.
+TransparentImage decode_png(const ImageFile& file);
+TransparentImage decode_webp(const ImageFile& file);
+TransparentImage decode_gif(const ImageFile& file);
 Image decode_jpeg(const ImageFile& file);
-Image decode_webp(const ImageFile& file);
-Image decode_gif(const ImageFile& file);
-
-// (height, width, 4) with alpha last, laid over white.
-Image over_white(std::int64_t width, std::int64_t height, const std::vector<std::uint8_t>& rgba);
 
 // a · b / 255, rounded to nearest.
 constexpr std::uint8_t multiply_255(unsigned a, unsigned b) { return static_cast<std::uint8_t>((a * b + 127) / 255); }
@@ -35,5 +32,6 @@ constexpr std::uint8_t multiply_255(unsigned a, unsigned b) { return static_cast
 int exif_orientation(std::span<const std::uint8_t> tiff);
 int xmp_orientation(std::span<const std::uint8_t> xml);
 Image upright(Image image, int orientation);
+TransparentImage upright(TransparentImage image, int orientation);
 
 }  // namespace tessera::formats

@@ -105,7 +105,7 @@ std::vector<std::uint8_t> palette_of(const GifFileType& gif, int transparent) {
 
 }  // namespace
 
-Image decode_gif(const ImageFile& file) {
+TransparentImage decode_gif(const ImageFile& file) {
     Reader reader(file);
     GifFileType& gif = reader.gif();
     const int transparent = find_frame(reader, file);
@@ -123,9 +123,9 @@ Image decode_gif(const ImageFile& file) {
     for (const std::int64_t y : row_order(frame.Height, frame.Interlace))
         reader.must(DGifGetLine(&gif, indices.data() + (frame.Top + y) * width + frame.Left, frame.Width));
     const std::vector<std::uint8_t> palette = palette_of(gif, transparent);
-    std::vector<std::uint8_t> rgba(indices.size() * 4);
-    for (std::size_t i = 0; i < indices.size(); ++i) std::memcpy(&rgba[i * 4], &palette[indices[i] * 4u], 4);
-    return over_white(width, height, rgba);
+    TransparentImage image(width, height);
+    for (std::size_t i = 0; i < indices.size(); ++i) std::memcpy(&image.pixels[i * 4], &palette[indices[i] * 4u], 4);
+    return image;
 }
 
 }  // namespace tessera::formats

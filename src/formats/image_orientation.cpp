@@ -23,6 +23,25 @@ struct Tiff {
     }
 };
 
+// Bit by bit: orientations past 4 exchange the axes; the others mirror one of them or both.
+template <std::int64_t channels, class Picture>
+Picture turned_by(Picture image, int orientation) {
+    if (orientation <= 1 || orientation > 8) return image;
+    const bool exchanged = orientation >= 5;
+    const bool from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    const bool from_below = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    Picture turned(exchanged ? image.height : image.width, exchanged ? image.width : image.height);
+    std::uint8_t* to = turned.pixels.data();
+    for (std::int64_t y = 0; y < turned.height; ++y)
+        for (std::int64_t x = 0; x < turned.width; ++x, to += channels) {
+            const std::int64_t column = exchanged ? y : x, line = exchanged ? x : y;
+            const std::uint8_t* from = image.row(from_below ? image.height - 1 - line : line) +
+                                       (from_right ? image.width - 1 - column : column) * channels;
+            std::memcpy(to, from, channels);
+        }
+    return turned;
+}
+
 }  // namespace
 
 int exif_orientation(std::span<const std::uint8_t> bytes) {
@@ -60,22 +79,10 @@ int xmp_orientation(std::span<const std::uint8_t> xml) {
     return 0;
 }
 
-// Bit by bit: orientations past 4 exchange the axes; the others mirror one of them or both.
-Image upright(Image image, int orientation) {
-    if (orientation <= 1 || orientation > 8) return image;
-    const bool exchanged = orientation >= 5;
-    const bool from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-    const bool from_below = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
-    Image turned(exchanged ? image.height : image.width, exchanged ? image.width : image.height);
-    std::uint8_t* to = turned.pixels.data();
-    for (std::int64_t y = 0; y < turned.height; ++y)
-        for (std::int64_t x = 0; x < turned.width; ++x, to += 3) {
-            const std::int64_t column = exchanged ? y : x, line = exchanged ? x : y;
-            const std::uint8_t* from = image.row(from_below ? image.height - 1 - line : line) +
-                                       (from_right ? image.width - 1 - column : column) * 3;
-            std::memcpy(to, from, 3);
-        }
-    return turned;
+Image upright(Image image, int orientation) { return turned_by<3>(std::move(image), orientation); }
+
+TransparentImage upright(TransparentImage image, int orientation) {
+    return turned_by<4>(std::move(image), orientation);
 }
 
 }  // namespace tessera::formats

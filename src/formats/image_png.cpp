@@ -81,7 +81,7 @@ int orientation_of(png_structp png, png_infop info) {
 
 }  // namespace
 
-Image decode_png(const ImageFile& file) {
+TransparentImage decode_png(const ImageFile& file) {
     Reader reader(file);
     png_uint_32 width = 0, height = 0;
     int orientation = 0;
@@ -95,9 +95,9 @@ Image decode_png(const ImageFile& file) {
     });
     file.check_size(kind, width, height);
     const std::size_t stride = std::size_t{width} * 4;
-    std::vector<std::uint8_t> rgba(stride * height);
+    TransparentImage image(width, height);
     std::vector<png_bytep> rows(height);
-    for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = rgba.data() + y * stride;
+    for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = image.pixels.data() + y * stride;
     std::size_t decoded_stride = 0;
     reader.guarded([&](png_structp png, png_infop info) {
         as_rgba(png);
@@ -116,7 +116,7 @@ Image decode_png(const ImageFile& file) {
         });
     } catch (const Error&) {  // all pixels are there; what follows them may be missing
     }
-    return upright(over_white(width, height, rgba), orientation);
+    return upright(std::move(image), orientation);
 }
 
 void write_png(const std::filesystem::path& path, const Image& image) {

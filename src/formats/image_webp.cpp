@@ -59,7 +59,7 @@ Frame first_frame(const ImageFile& file, Bytes whole) {
 
 }  // namespace
 
-Image decode_webp(const ImageFile& file) {
+TransparentImage decode_webp(const ImageFile& file) {
     const Bytes whole(file.data(), file.bytes.size());
     WebPBitstreamFeatures features{};
     const VP8StatusCode status = WebPGetFeatures(whole.data(), whole.size(), &features);
@@ -77,17 +77,16 @@ Image decode_webp(const ImageFile& file) {
     if (frame_status != VP8_STATUS_OK) file.reject(kind, reason_of(frame_status));
     if (config.input.width != frame.width || config.input.height != frame.height)
         file.reject(kind, "the first frame is of another size than it says");
-    std::vector<std::uint8_t> rgba(static_cast<std::size_t>(width * height * 4));
+    TransparentImage image(width, height);
     const std::size_t offset = static_cast<std::size_t>((frame.y * width + frame.x) * 4);
     config.output.colorspace = MODE_RGBA;
     config.output.is_external_memory = 1;
-    config.output.u.RGBA = {rgba.data() + offset, static_cast<int>(width * 4), rgba.size() - offset};
+    config.output.u.RGBA = {image.pixels.data() + offset, static_cast<int>(width * 4), image.pixels.size() - offset};
     const VP8StatusCode decoded = WebPDecode(frame.bytes.data(), frame.bytes.size(), &config);
     WebPFreeDecBuffer(&config.output);
     if (decoded != VP8_STATUS_OK) file.reject(kind, reason_of(decoded));
     const int of_exif = exif_orientation(chunk_named(whole, "EXIF"));
-    return upright(over_white(width, height, rgba),
-                   of_exif != 0 ? of_exif : xmp_orientation(chunk_named(whole, "XMP ")));
+    return upright(std::move(image), of_exif != 0 ? of_exif : xmp_orientation(chunk_named(whole, "XMP ")));
 }
 
 }  // namespace tessera::formats

@@ -1,8 +1,5 @@
 #include "inference/picture_classifier.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "data/picture_processor.h"
 #include "models/catalog.h"
 #include "models/vision.h"
@@ -30,18 +27,6 @@ Tensor table_of(const std::vector<tokenizers::Ids>& rows) {
     return Tensor::from(ids, {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows[0].size())});
 }
 
-std::vector<double> probabilities_of(std::span<const double> scores, bool exclusive) {
-    std::vector<double> probabilities;
-    const double highest = *std::max_element(scores.begin(), scores.end());
-    double sum = 0;
-    for (const double score : scores) {
-        probabilities.push_back(exclusive ? std::exp(score - highest) : 1 / (1 + std::exp(-score)));
-        sum += probabilities.back();
-    }
-    for (double& probability : probabilities) probability /= exclusive ? sum : 1;
-    return probabilities;
-}
-
 }  // namespace
 
 PictureClassifier::PictureClassifier(const std::filesystem::path& folder, const ClassifierOptions& options)
@@ -64,7 +49,7 @@ PictureClassifier::PictureClassifier(const std::filesystem::path& folder, const 
               " has classes of its own and takes no labels");
         labels_ = architecture.vision->classes(config);
         check(!labels_.empty(), folder.string(), ": the checkpoint has no classifier");
-        exclusive_ = labels_.size() > 1 && config.text("problem_type", "") != "multi_label_classification";
+        exclusive_ = classes_exclude(config, labels_.size());
     }
     model_ = models::load(checkpoint);
     if (device_ != cpu) nn::move_to(*model_, device_);
@@ -78,14 +63,9 @@ std::vector<std::vector<LabelScore>> PictureClassifier::classify(std::span<const
           " scores a picture for ", labels_.size(), " labels");
     const std::vector<double> all = scores.to_vector<double>();
     std::vector<std::vector<LabelScore>> answers;
-    for (std::size_t i = 0; i < pictures.size(); ++i) {
-        const std::span<const double> own = std::span(all).subspan(i * labels_.size(), labels_.size());
-        const std::vector<double> probabilities = probabilities_of(own, exclusive_);
-        std::vector<LabelScore>& answer = answers.emplace_back();
-        for (std::size_t k = 0; k < labels_.size(); ++k) answer.push_back({labels_[k], probabilities[k], own[k]});
-        std::stable_sort(answer.begin(), answer.end(),
-                         [](const LabelScore& a, const LabelScore& b) { return a.score > b.score; });
-    }
+    for (std::size_t i = 0; i < pictures.size(); ++i)
+        answers.push_back(
+            ranked_labels(labels_, std::span(all).subspan(i * labels_.size(), labels_.size()), exclusive_));
     return answers;
 }
 

@@ -9,15 +9,10 @@
 
 #include "formats/image.h"
 #include "formats/picture_settings.h"
+#include "inference/label_scores.h"
 #include "models/model.h"
 
 namespace tessera::inference {
-
-struct LabelScore {
-    std::string label;
-    double probability = 0;
-    double score = 0;  // before it was made a probability
-};
 
 struct ClassifierOptions {
     std::vector<std::string> labels = {};             // for a model that compares pictures with texts

@@ -22,5 +22,9 @@ struct PicturePrompts {
 PicturePrompts picture_prompts(const std::filesystem::path& folder, const models::Config& config,
                                const tokenizers::Tokenizer& tokenizer, std::span<const std::string> texts,
                                std::span<const formats::Image> pictures, Device device);
+// Each text is about one picture, its own: as many pictures as texts.
+PicturePrompts prompts_with_own_picture(const std::filesystem::path& folder, const models::Config& config,
+                                        const tokenizers::Tokenizer& tokenizer, std::span<const std::string> texts,
+                                        std::span<const formats::Image> pictures, Device device);
 
 }  // namespace tessera::inference

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tensor/tape.h"
+#include "tokenizers/utf8.h"
 
 namespace tessera::inference {
 namespace {
@@ -26,6 +27,10 @@ std::int64_t window_for(const TextModel& model, const ScoreOptions& options) {
 double Score::perplexity() const { return std::exp(negative_log_likelihood / static_cast<double>(tokens)); }
 double Score::bits_per_byte() const { return negative_log_likelihood / std::log(2.0) / static_cast<double>(bytes); }
 
+double Score::bits_per_character() const {
+    return negative_log_likelihood / std::log(2.0) / static_cast<double>(characters);
+}
+
 Score score_text(const TextModel& model, std::string_view text, const ScoreOptions& options) {
     const NoGrad no_grad;
     check(!model.model->has_encoder(), model.path.string(), ": an encoder-decoder does not foretell its input");
@@ -38,7 +43,7 @@ Score score_text(const TextModel& model, std::string_view text, const ScoreOptio
     const std::int64_t stride = options.stride > 0 ? options.stride : std::max<std::int64_t>(1, window / 2);
     check(stride < window, "a stride of ", stride, " leaves gaps between windows of ", window, " tokens");
 
-    Score score{.bytes = static_cast<std::int64_t>(text.size())};
+    Score score{.bytes = static_cast<std::int64_t>(text.size()), .characters = tokenizers::character_count(text)};
     std::int64_t foretold = 1;  // the first token has nothing before it
     for (std::int64_t begin = 0; foretold < count; begin += stride) {
         const std::int64_t end = std::min(begin + window, count);

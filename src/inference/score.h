@@ -18,10 +18,12 @@ struct ScoreOptions {
 struct Score {
     std::int64_t tokens = 0;             // that were foretold
     std::int64_t bytes = 0;              // of the text
+    std::int64_t characters = 0;         // of the text
     double negative_log_likelihood = 0;  // natural, of all tokens together
 
     double perplexity() const;
     double bits_per_byte() const;
+    double bits_per_character() const;
 };
 
 Score score_text(const TextModel& model, std::string_view text, const ScoreOptions& options = {});

@@ -8,6 +8,9 @@
 // once. With beta = 0 whatever stood in c is not read.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "kernels/slot.h"
 
 namespace tessera::kernels {
@@ -19,5 +22,11 @@ struct GemmOptions {
 
 inline Slot<void(const View& a, const View& b, const View& bias, const View& c, const GemmOptions& options)> gemm{
     "gemm"};
+
+// Multiplications and additions of all products so far, on every device: what utilisation is measured by.
+inline std::atomic<std::int64_t> gemm_operations{0};
+inline void count_gemm(const View& a, const View& c) {
+    gemm_operations.fetch_add(2 * c.elements() * a.size(-1), std::memory_order_relaxed);
+}
 
 }  // namespace tessera::kernels

@@ -1,5 +1,6 @@
 // An autoencoder (Hinton & Salakhutdinov 2006): pictures squeezed through ever narrower layers into a code, and
-// rebuilt from it by their mirror image.
+// rebuilt from it by their mirror image. With noise (Vincent et al. 2008) a share of what is to be rebuilt is hidden
+// while learning, so that layers which are not narrow learn more than to copy.
 #include "models/architecture.h"
 #include "models/layer_wise.h"
 #include "models/mlp.h"
@@ -24,14 +25,16 @@ class Autoencoder : public Model, public LayerWise {
     Autoencoder(const Config& settings, const std::vector<std::int64_t>& widths, nn::Activation activation)
         : input_width_(widths.front()),
           encoder_(widths, activation, true),
-          decoder_({widths.rbegin(), widths.rend()}, activation, false) {
+          decoder_({widths.rbegin(), widths.rend()}, activation, false),
+          noise_(read_dropout(settings, "noise", 0)) {
         config = settings;
         weights.names = {{"encoder", "encoder"}, {"decoder", "decoder"}};
     }
 
     // The rebuilt pictures, (B, input width).
     Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
-        const Tensor code = encoder_.forward(flat_pictures(batch.pixel_values, input_width_), context);
+        const Tensor pictures = nn::drop(flat_pictures(batch.pixel_values, input_width_), noise_, context, 0);
+        const Tensor code = encoder_.forward(pictures, context);
         if (observer) observer("code", code);
         return decoder_.forward(code, context);
     }
@@ -40,20 +43,19 @@ class Autoencoder : public Model, public LayerWise {
         return ops::mse(forward(batch, context, {}), flat_pictures(batch.pixel_values, input_width_));
     }
 
-    // Layer by layer (Bengio et al. 2006): each layer of the encoder and its mirror image in the decoder rebuild what
-    // the layer below gives, and nothing flows back below them. What a layer misses counts as a share of what it was
-    // given, because codes grow while they are learned.
-    Tensor layer_wise_loss(const Batch& batch, const nn::Context& context) const override {
-        Tensor below = flat_pictures(batch.pixel_values, input_width_), total;
-        for (std::size_t i = 0; i < encoder_.layers.size(); ++i) {
-            const Tensor code = encoder_.layer(i, below, context);
-            const Tensor missed = ops::mse(decoder_.layer(encoder_.layers.size() - 1 - i, code, context), below);
-            const Tensor part = ops::div(
-                missed, ops::add(mean_square(below), Tensor::full({}, 1e-12, missed.dtype(), missed.device())));
-            total = total.defined() ? ops::add(total, part) : part;
-            below = code.detach();
-        }
-        return total;
+    // Layer by layer (Bengio et al. 2006): a layer of the encoder and its mirror image in the decoder rebuild what the
+    // layer below gives. What they miss counts as a share of what they were given, because layers differ in size.
+    std::size_t layers() const override { return encoder_.layers.size(); }
+
+    Tensor layer_loss(const Batch& batch, std::size_t layer, const nn::Context& context) const override {
+        const Tensor below = encoder_.below(layer, flat_pictures(batch.pixel_values, input_width_), context);
+        const Tensor code = encoder_.layer(layer, nn::drop(below, noise_, context, layer), context);
+        const Tensor missed = ops::mse(decoder_.layer(layers() - 1 - layer, code, context), below);
+        return ops::div(missed, ops::add(mean_square(below), Tensor::full({}, 1e-12, missed.dtype(), missed.device())));
+    }
+
+    std::vector<std::string> layer_parameters(std::size_t layer) const override {
+        return {text_of("encoder.", layer, "."), text_of("decoder.", layers() - 1 - layer, ".")};
     }
 
     void visit(const nn::Visitor& visitor) override {
@@ -64,6 +66,7 @@ class Autoencoder : public Model, public LayerWise {
    private:
     std::int64_t input_width_;
     Mlp encoder_, decoder_;
+    double noise_;
 };
 
 }  // namespace
@@ -75,7 +78,7 @@ static std::unique_ptr<Model> autoencoder(const Config& config) {
     return std::make_unique<Autoencoder>(config, widths, read_activation(config, "activation", "relu"));
 }
 
-static constexpr Vision vision{.pictures = flat_picture_settings};
+static constexpr Vision vision{.pictures = flat_picture_settings, .rebuilds = true};
 
 static const RegisterArchitecture register_autoencoder(
     {"autoencoder", "Hinton & Salakhutdinov, Reducing the Dimensionality of Data with Neural Networks, 2006",

@@ -85,15 +85,17 @@ class Bahdanau : public Model {
     // Scores (B, U, V) after each token of `ids`; the translation's state goes along.
     Tensor write(const Tensor& ids, Translation& translation, const nn::Context& context) const {
         const Tensor embedded = as_stream(target_tokens_.forward(ids));
-        std::vector<Tensor> states;
+        std::vector<Tensor> states, looked_at;
         for (std::int64_t t = 0; t < ids.size(1); ++t) {
             const Tensor& last = translation.state.states.back();
-            const Tensor found =
+            const ops::AdditiveAttention found =
                 attention_.forward(ops::reshape(last, {last.size(0), 1, last.size(1)}), translation.projected_keys,
                                    translation.states, translation.lengths);
-            const Tensor input = ops::concat({found, ops::slice(embedded, 1, t, t + 1)}, 2);
+            const Tensor input = ops::concat({found.output, ops::slice(embedded, 1, t, t + 1)}, 2);
             states.push_back(decoder_.forward(input, context.child(static_cast<std::uint64_t>(t)), &translation.state));
+            if (context.cross_attention) looked_at.push_back(found.weights);
         }
+        if (context.cross_attention) context.cross_attention->push_back(ops::concat(looked_at, 1));
         return head_.forward(ops::concat(states, 1));
     }
 

@@ -59,7 +59,8 @@ std::unique_ptr<Model> build(const Config& config) {
 std::unique_ptr<Model> initialised(const Config& config, std::uint64_t seed, DType dtype,
                                    const std::function<void(const Tensor& parameter)>& on_parameter) {
     std::unique_ptr<Model> model = build(config);
-    for (const auto& [name, tensor] : nn::parameters(*model)) *tensor = Tensor::deferred(tensor->shape(), dtype);
+    for (const auto& [name, tensor] : nn::parameters(*model))
+        if (!is_integer(tensor->dtype())) *tensor = Tensor::deferred(tensor->shape(), dtype);
     nn::initialise(*model, {.seed = seed}, config.number("initializer_range", 0.02), on_parameter);
     return model;
 }

@@ -8,6 +8,7 @@
 #include "models/stream.h"
 #include "ops/binary.h"
 #include "ops/cast.h"
+#include "ops/gather.h"
 #include "ops/matmul.h"
 #include "ops/unary.h"
 #include "ops/views.h"
@@ -141,6 +142,26 @@ Tensor Encoder::forward(const Batch& batch, const nn::Context& context, const Ob
     return head_ ? head_->forward(hidden, tokens_, context) : hidden;
 }
 
+// Most tokens of a masked text are not asked for, and the head is as wide as the vocabulary: it sees only those that
+// are.
+Tensor Encoder::masked_loss(const Batch& batch, const nn::Context& context) const {
+    const std::vector<std::int64_t> labels = batch.labels.to_vector<std::int64_t>();
+    std::vector<std::int64_t> places, wanted;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        if (labels[i] == -100) continue;
+        places.push_back(static_cast<std::int64_t>(i));
+        wanted.push_back(labels[i]);
+    }
+    if (places.empty()) return ops::cross_entropy(forward(batch, context), batch.labels, loss_options(context));
+    const Device device = batch.labels.device();
+    const Shape shape{static_cast<std::int64_t>(places.size())};
+    const Tensor hidden = encode(batch, context);  // (B, T, width)
+    const Tensor asked = ops::embedding(ops::reshape(hidden, {batch.labels.elements(), hidden.size(2)}),
+                                        Tensor::from(places, shape).to(device));
+    return ops::cross_entropy(head_->forward(asked, tokens_), Tensor::from(wanted, shape).to(device),
+                              loss_options(context));
+}
+
 Tensor Encoder::loss(const Batch& batch, const nn::Context& context) const {
     check(head_ || classifier_, config.source(),
           ": architectures: a model without a language-model head or a classifier has no loss");
@@ -150,6 +171,7 @@ Tensor Encoder::loss(const Batch& batch, const nn::Context& context) const {
     const Shape expected = classifier_ ? Shape{batch.input_ids.size(0)} : batch.input_ids.shape();
     check(batch.labels.defined() && batch.labels.shape() == expected, "labels: expected ", expected, ", found ",
           batch.labels.shape());
+    if (!classifier_) return masked_loss(batch, context);
     return ops::cross_entropy(forward(batch, context), batch.labels, loss_options(context));
 }
 

@@ -79,6 +79,7 @@ class Encoder : public Model {
 
    private:
     Tensor embed(const Batch& batch, const nn::Context& context) const;
+    Tensor masked_loss(const Batch& batch, const nn::Context& context) const;
     Tensor positions_of(const Tensor& ids) const;
     std::int64_t first_position() const { return padding_id_ ? *padding_id_ + 1 : 0; }
 

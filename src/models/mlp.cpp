@@ -4,6 +4,7 @@
 
 #include "models/settings.h"
 #include "ops/views.h"
+#include "tensor/tape.h"
 
 namespace tessera::models {
 
@@ -24,6 +25,13 @@ Tensor Mlp::forward(const Tensor& x, const nn::Context& context, double dropout)
 Tensor Mlp::layer(std::size_t index, const Tensor& x, const nn::Context& context) const {
     const Tensor sum = layers[index].forward(x, context);
     return index + 1 < layers.size() || activate_last_ ? nn::activate(activation_, sum) : sum;
+}
+
+Tensor Mlp::below(std::size_t index, const Tensor& x, const nn::Context& context) const {
+    const NoGrad no_grad;
+    Tensor stream = x;
+    for (std::size_t i = 0; i < index; ++i) stream = layer(i, stream, context);
+    return stream;
 }
 
 void Mlp::visit(const nn::Visitor& visitor) {

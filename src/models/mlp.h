@@ -15,6 +15,8 @@ class Mlp : public nn::Module {
     Tensor forward(const Tensor& x, const nn::Context& context, double dropout = 0) const;
     // One of them, with its activation.
     Tensor layer(std::size_t index, const Tensor& x, const nn::Context& context) const;
+    // What layer `index` is given, without a gradient.
+    Tensor below(std::size_t index, const Tensor& x, const nn::Context& context) const;
     void visit(const nn::Visitor& visitor) override;
 
     std::vector<nn::Linear> layers;

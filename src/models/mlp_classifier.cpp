@@ -2,6 +2,7 @@
 // that they can start from one.
 #include "models/architecture.h"
 #include "models/classes.h"
+#include "models/layer_wise.h"
 #include "models/loss_options.h"
 #include "models/mlp.h"
 #include "models/settings.h"
@@ -11,7 +12,7 @@
 namespace tessera::models {
 namespace {
 
-class MlpClassifier : public Model {
+class MlpClassifier : public Model, public LayerWise {
    public:
     // `widths`: from the picture to the last hidden layer.
     MlpClassifier(const Config& settings, const std::vector<std::int64_t>& widths, nn::Activation activation)
@@ -34,6 +35,24 @@ class MlpClassifier : public Model {
         check(batch.labels.defined() && batch.labels.shape() == Shape{scores.size(0)}, "labels: expected (",
               scores.size(0), "), one class per picture, found ", batch.labels.shape());
         return ops::cross_entropy(scores, batch.labels, loss_options(context));
+    }
+
+    // Layer by layer with the classes at hand (Bengio et al. 2006): the classifier stands on each layer in turn, which
+    // takes layers of one width.
+    std::size_t layers() const override { return encoder_.layers.size(); }
+
+    Tensor layer_loss(const Batch& batch, std::size_t layer, const nn::Context& context) const override {
+        const Tensor below = encoder_.below(layer, flat_pictures(batch.pixel_values, input_width_), context);
+        const Tensor hidden = encoder_.layer(layer, below, context);
+        if (hidden.size(1) != classifier_.weight.size(1))
+            config.reject("hidden_widths", text_of("layer by layer they must be equal, found ", hidden.size(1), " and ",
+                                                   classifier_.weight.size(1)));
+        return ops::cross_entropy(classifier_.forward(nn::drop(hidden, dropout_, context, layer)), batch.labels,
+                                  loss_options(context));
+    }
+
+    std::vector<std::string> layer_parameters(std::size_t layer) const override {
+        return {text_of("encoder.", layer, ".")};
     }
 
     void visit(const nn::Visitor& visitor) override {

@@ -7,43 +7,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/padding.h"
+#include "models/last_tokens.h"
 #include "models/settings.h"
+#include "models/smoothed_ngram.h"
+#include "models/token_rows.h"
 #include "models/vocabulary.h"
 #include "ops/gather.h"
 #include "ops/views.h"
 
 namespace tessera::models {
 namespace {
-
-// One row of a batch from its first token on.
-struct Row {
-    const std::int64_t *begin, *end;
-};
-
-std::vector<Row> rows_of(const std::vector<std::int64_t>& ids, const Tensor& attention_mask, std::int64_t rows) {
-    const Padding padding = padding_of(attention_mask);
-    const auto count = static_cast<std::int64_t>(ids.size()) / rows;
-    const auto fact = [&](const Tensor& values, std::int64_t fallback) {
-        return values.defined() ? values.to_vector<std::int64_t>()
-                                : std::vector<std::int64_t>(static_cast<std::size_t>(rows), fallback);
-    };
-    const std::vector<std::int64_t> starts = fact(padding.starts, 0), ends = fact(padding.lengths, count);
-    std::vector<Row> found;
-    for (std::size_t row = 0; row < starts.size(); ++row) {
-        const std::int64_t* first = ids.data() + static_cast<std::int64_t>(row) * count;
-        found.push_back({first + starts[row], first + std::max(starts[row], ends[row])});
-    }
-    return found;
-}
-
-std::vector<std::int64_t> checked_ids(const Tensor& ids, std::int64_t vocabulary) {
-    check(ids.rank() == 2 && ids.size(0) > 0 && ids.size(1) > 0, "input_ids: expected (B, T), found ", ids.shape());
-    std::vector<std::int64_t> values = ids.to_vector<std::int64_t>();
-    for (const std::int64_t id : values)
-        check(id >= 0 && id < vocabulary, "input_ids: ", id, " is outside a vocabulary of ", vocabulary);
-    return values;
-}
 
 // One context more per place than tokens: what stands before the beginning.
 std::int64_t context_count(const Config& config, std::int64_t vocabulary, std::int64_t order) {
@@ -57,54 +30,6 @@ std::int64_t context_count(const Config& config, std::int64_t vocabulary, std::i
     }
     return contexts;
 }
-
-class NgramDecoding : public Decoding {
-   public:
-    explicit NgramDecoding(const Ngram& model) : model_(model) {}
-
-    Tensor read(const Batch& prompt) override {
-        const std::vector<std::int64_t> ids = checked_ids(prompt.input_ids, model_.table().size(1));
-        for (const Row& row : rows_of(ids, prompt.attention_mask, prompt.input_ids.size(0)))
-            last_.emplace_back(row.begin, row.end);
-        return scores();
-    }
-
-    Tensor step(const Tensor& ids) override {
-        const std::vector<std::int64_t> next = checked_ids(ids, model_.table().size(1));
-        check(static_cast<std::size_t>(ids.size(0)) == last_.size(), "input_ids: ", ids.size(0), " rows after ",
-              last_.size());
-        const auto count = static_cast<std::size_t>(ids.size(1));
-        for (std::size_t row = 0; row < last_.size(); ++row)
-            last_[row].insert(last_[row].end(), next.begin() + static_cast<std::ptrdiff_t>(row * count),
-                              next.begin() + static_cast<std::ptrdiff_t>((row + 1) * count));
-        return scores();
-    }
-
-    void reorder(std::span<const std::int64_t> rows) override {
-        std::vector<std::vector<std::int64_t>> after;
-        for (const std::int64_t row : rows) after.push_back(last_.at(static_cast<std::size_t>(row)));
-        last_ = std::move(after);
-    }
-
-    std::int64_t cache_bytes() const override {
-        return static_cast<std::int64_t>(last_.size() * sizeof(std::int64_t)) * (model_.order() - 1);
-    }
-
-   private:
-    Tensor scores() {
-        std::vector<std::int64_t> contexts;
-        for (std::vector<std::int64_t>& tokens : last_) {
-            contexts.push_back(model_.context_of(tokens.data(), tokens.data() + tokens.size()));
-            const auto kept = std::min(tokens.size(), static_cast<std::size_t>(model_.order() - 1));
-            tokens.erase(tokens.begin(), tokens.end() - static_cast<std::ptrdiff_t>(kept));
-        }
-        const Tensor index = Tensor::from(contexts, {static_cast<std::int64_t>(contexts.size())});
-        return ops::embedding(model_.table().detach(), index.to(model_.table().device()));
-    }
-
-    const Ngram& model_;
-    std::vector<std::vector<std::int64_t>> last_;  // each row's tokens, the last n − 1 of them
-};
 
 }  // namespace
 
@@ -128,7 +53,7 @@ std::int64_t Ngram::context_of(const std::int64_t* begin, const std::int64_t* en
 Tensor Ngram::forward(const Batch& batch, const nn::Context&, const Observer&) const {
     const std::vector<std::int64_t> ids = checked_ids(batch.input_ids, vocabulary_);
     std::vector<std::int64_t> contexts(ids.size(), 0);
-    for (const Row& row : rows_of(ids, batch.attention_mask, batch.input_ids.size(0)))
+    for (const TokenRow& row : token_rows(ids, batch.attention_mask, batch.input_ids.size(0)))
         for (const std::int64_t* at = row.begin; at != row.end; ++at)
             contexts[static_cast<std::size_t>(at - ids.data())] = context_of(row.begin, at + 1);
     return ops::embedding(table_, Tensor::from(contexts, batch.input_ids.shape()).to(table_.device()));
@@ -139,11 +64,24 @@ Tensor Ngram::loss(const Batch& batch, const nn::Context& context) const {
 }
 
 void Ngram::count(const Batch& batch) {
-    counts_.resize(static_cast<std::size_t>(table_.elements()), 0);
     const std::vector<std::int64_t> ids = checked_ids(batch.input_ids, vocabulary_);
-    for (const Row& row : rows_of(ids, batch.attention_mask, batch.input_ids.size(0)))
-        for (const std::int64_t* next = row.begin + 1; next < row.end; ++next)
-            counts_[static_cast<std::size_t>(context_of(row.begin, next) * vocabulary_ + *next)] += 1;
+    for (const TokenRow& row : token_rows(ids, batch.attention_mask, batch.input_ids.size(0)))
+        count({row.begin, row.end}, true);
+}
+
+void Ngram::count(std::span<const std::int64_t> tokens, bool begins) {
+    counts_.resize(static_cast<std::size_t>(table_.elements()), 0);
+    if (begins) before_.clear();
+    for (const std::int64_t next : tokens) {
+        check(next >= 0 && next < vocabulary_, "the text has the id ", next, ", and the model a vocabulary of ",
+              vocabulary_);
+        const std::int64_t context = context_of(before_.data(), before_.data() + before_.size());
+        // Nothing foretells a text's first token.
+        if (!before_.empty()) counts_[static_cast<std::size_t>(context * vocabulary_ + next)] += 1;
+        if (before_.size() == static_cast<std::size_t>(std::max<std::int64_t>(1, order_ - 1)))
+            before_.erase(before_.begin());
+        before_.push_back(next);
+    }
 }
 
 void Ngram::estimate() {
@@ -162,9 +100,23 @@ void Ngram::estimate() {
     table_.copy_from(values.to(table_.dtype()).to(table_.device()));
 }
 
-std::unique_ptr<Decoding> Ngram::decode(std::int64_t) const { return std::make_unique<NgramDecoding>(*this); }
+std::unique_ptr<Decoding> Ngram::decode(std::int64_t) const {
+    return decode_last_tokens({order_ - 1, vocabulary_, [this](const std::vector<std::vector<std::int64_t>>& rows) {
+                                   std::vector<std::int64_t> contexts;
+                                   for (const std::vector<std::int64_t>& row : rows)
+                                       contexts.push_back(context_of(row.data(), row.data() + row.size()));
+                                   const Tensor index =
+                                       Tensor::from(contexts, {static_cast<std::int64_t>(contexts.size())});
+                                   return ops::embedding(table_.detach(), index.to(table_.device()));
+                               }});
+}
 
-static std::unique_ptr<Model> ngram(const Config& config) { return std::make_unique<Ngram>(config); }
+// A named smoothing is one that needs counts, so contexts are kept as a tree instead of a table.
+static std::unique_ptr<Model> ngram(const Config& config) {
+    const formats::Json* smoothing = config.json().find("smoothing");
+    if (smoothing && smoothing->is_string()) return std::make_unique<SmoothedNgram>(config);
+    return std::make_unique<Ngram>(config);
+}
 
 static const RegisterArchitecture register_ngram({"ngram", "Shannon, A Mathematical Theory of Communication, 1948",
                                                   ngram});

@@ -3,13 +3,14 @@
 
 #include <vector>
 
+#include "models/counted.h"
 #include "models/model.h"
 
 namespace tessera::models {
 
 // The table holds log-probabilities, so it is a model like any other: it can be trained by gradients, and counting is
 // the shorter way to the same maximum of the likelihood.
-class Ngram : public Model {
+class Ngram : public Model, public Counted {
    public:
     explicit Ngram(const Config& config);
 
@@ -20,9 +21,10 @@ class Ngram : public Model {
 
     // Adds what follows what in the batch's rows, where the mask has ones.
     void count(const Batch& batch);
+    void count(std::span<const std::int64_t> tokens, bool begins) override;
     // The table from all that was counted: (count + smoothing) / (total + smoothing · vocabulary). A context never
     // seen, without smoothing, leaves every token equally probable.
-    void estimate();
+    void estimate() override;
 
     // The row of the table for what comes after ids[begin … end): their last n − 1, or the beginning of a text where
     // they are fewer.
@@ -35,6 +37,7 @@ class Ngram : public Model {
     double smoothing_;
     Tensor table_;
     std::vector<double> counts_;
+    std::vector<std::int64_t> before_;  // the last tokens of the text that is being counted
 };
 
 }  // namespace tessera::models

@@ -69,6 +69,7 @@ nn::Activation activation_named(const Config& config, const char* field, const s
         {"gelu_python", nn::Activation::gelu},    {"gelu_new", nn::Activation::gelu_tanh},
         {"gelu_fast", nn::Activation::gelu_tanh}, {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
         {"silu", nn::Activation::silu},           {"swish", nn::Activation::silu},
+        {"sigmoid", nn::Activation::sigmoid},
     };
     const auto found = known.find(name);
     if (found == known.end()) config.reject(field, text_of("activation '", name, "' is not known"));

@@ -30,7 +30,7 @@ bool is_encoder(const std::string& name) { return name.starts_with("encoder") ||
 
 // Looked up by id: costs no products.
 bool is_lookup(const std::string& part) {
-    return part == "token embedding" || part == "positions" || part == "token_types";
+    return part == "token embedding" || part == "positions" || part == "token_types" || part == "log_probabilities";
 }
 
 struct Totals {

@@ -32,6 +32,8 @@ struct Vision {
     formats::PictureSettings (*pictures)(const Config& config);
     // Where the model chooses between classes: their names; none for a checkpoint without its last layer.
     std::vector<std::string> (*classes)(const Config& config) = nullptr;
+    // Whether what the model gives is the picture again.
+    bool rebuilds = false;
     // Where the model continues a text about pictures.
     PromptTokens (*prompt)(const Config& config, const tokenizers::Tokenizer& tokenizer,
                            const PicturePrompt& prompt) = nullptr;

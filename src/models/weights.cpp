@@ -187,8 +187,11 @@ class Loader {
         const Shape& wanted = part.parameter->shape();
         check(value.shape() == wanted || same_but_for_ones(value.shape(), wanted), source_, ": ", name, " has shape ",
               value.shape(), ", config.json asks for ", wanted);
-        check(is_float(value.dtype()) || is_quantised(value.dtype()), source_, ": ", name, " is of dtype ",
-              value.dtype(), ", not a float");
+        const bool counts = is_integer(part.parameter->dtype());
+        check(
+            counts ? value.dtype() == part.parameter->dtype() : is_float(value.dtype()) || is_quantised(value.dtype()),
+            source_, ": ", name, " is of dtype ", value.dtype(), ", not ",
+            counts ? info(part.parameter->dtype()).name : std::string_view("a float"));
         *part.parameter = value.shape() == wanted ? value : ops::reshape(value, wanted);
     }
 

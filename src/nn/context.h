@@ -21,6 +21,8 @@ struct Context {
     double z_loss = 0;             // of the loss: this times log² of the softmax's sum is added
     // Where layers of experts leave their router's logits (N, E), for the loss that keeps experts equally busy.
     std::vector<Tensor>* router_logits = nullptr;
+    // Where attention to an encoder's states leaves what it looked at, (B, U, S) of each layer, the mean of its heads.
+    std::vector<Tensor>* cross_attention = nullptr;
 
     // The same context with a random key of its own, for layer or use `index`.
     Context child(std::uint64_t index) const {

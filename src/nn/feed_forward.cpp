@@ -12,6 +12,7 @@ Tensor activate(Activation activation, const Tensor& x) {
         case Activation::gelu: return ops::gelu(x);
         case Activation::gelu_tanh: return ops::gelu_tanh(x);
         case Activation::silu: return ops::silu(x);
+        case Activation::sigmoid: return ops::sigmoid(x);
     }
     fail("unknown activation");
 }
@@ -22,6 +23,7 @@ Tensor gated_activation(Activation activation, const Tensor& gate, const Tensor&
         case Activation::gelu: return ops::geglu(gate, up, false);
         case Activation::gelu_tanh: return ops::geglu(gate, up, true);
         case Activation::relu: return ops::mul(ops::relu(gate), up);
+        case Activation::sigmoid: return ops::mul(ops::sigmoid(gate), up);
     }
     fail("unknown activation");
 }

@@ -13,7 +13,7 @@ class PositionWise : public Module {
     virtual Tensor forward(const Tensor& x, const Context& context) const = 0;
 };
 
-enum class Activation { relu, gelu, gelu_tanh, silu };
+enum class Activation { relu, gelu, gelu_tanh, silu, sigmoid };
 Tensor activate(Activation activation, const Tensor& x);
 
 struct FeedForwardSettings {

@@ -51,7 +51,8 @@ void move_to(Module& module, Device device) {
 }
 
 void convert_to(Module& module, DType dtype) {
-    for (const auto& [name, tensor] : parameters(module)) *tensor = tensor->detach().to(dtype);
+    for (const auto& [name, tensor] : parameters(module))
+        if (!is_integer(tensor->dtype())) *tensor = tensor->detach().to(dtype);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,13 @@ inline std::size_t character_before(std::string_view text, std::size_t position)
 }
 
 void append_character(std::string& text, char32_t character);
+
+// Characters of valid text: bytes that continue none.
+inline std::int64_t character_count(std::string_view text) {
+    std::int64_t count = 0;
+    for (const char byte : text) count += (byte & 0xC0) != 0x80;
+    return count;
+}
 
 // What stands at the beginning of a text that is not empty.
 struct Utf8Step {

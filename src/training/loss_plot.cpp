@@ -1,30 +1,18 @@
 #include "training/loss_plot.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 
 #include "formats/atomic_file.h"
+#include "formats/svg.h"
 
 namespace tessera::training {
 namespace {
 
-constexpr double width = 760, height = 380, left = 60, right = 20, top = 40, bottom = 44;
+using formats::PlotArea;
+using formats::PlotPoint;
+
+constexpr double width = 760, height = 380;
 constexpr std::size_t most_points = 800;  // more would be narrower than a pixel
-
-struct Axes {
-    double last_step = 1, low = 0, high = 1;
-
-    double x(double step) const { return left + (width - left - right) * step / last_step; }
-    double y(double loss) const { return top + (height - top - bottom) * (high - loss) / (high - low); }
-};
-
-// A distance between lines of 1, 2 or 5 times a power of ten that gives about five of them.
-double grid_of(double range) {
-    const double raw = range / 5, power = std::pow(10, std::floor(std::log10(raw))), share = raw / power;
-    return power * (share < 1.5 ? 1 : share < 3.5 ? 2 : share < 7.5 ? 5 : 10);
-}
 
 // At most most_points means of neighbours, so that a long run stays a small file.
 std::vector<LossPoint> thinned(const std::vector<LossPoint>& points) {
@@ -44,75 +32,43 @@ std::vector<LossPoint> smoothed(std::vector<LossPoint> points) {
     return points;
 }
 
-Axes axes_of(const std::vector<LossPoint>& points, const std::vector<LossPoint>& more) {
-    Axes axes;
+PlotArea area_of(const std::vector<LossPoint>& points, const std::vector<LossPoint>& more) {
+    PlotArea area{.left = 60, .top = 40, .width = width - 80, .height = height - 84};
     double low = 1e300, high = -1e300;
     for (const auto* list : {&points, &more})
         for (const LossPoint& point : *list) {
             low = std::min(low, point.loss);
             high = std::max(high, point.loss);
-            axes.last_step = std::max(axes.last_step, static_cast<double>(point.step));
+            area.x_high = std::max(area.x_high, static_cast<double>(point.step));
         }
-    if (low > high) return axes;
+    if (low > high) return area;
     const double margin = std::max(1e-6, (high - low) * 0.05);
-    axes.low = low - margin;
-    axes.high = high + margin;
-    return axes;
+    area.y_low = low - margin;
+    area.y_high = high + margin;
+    return area;
 }
 
-std::string line_of(const std::vector<LossPoint>& points, const Axes& axes, const char* style) {
-    std::string path;
-    for (const LossPoint& point : points)
-        path += fmt::format("{}{:.1f},{:.1f}", path.empty() ? "" : " ", axes.x(static_cast<double>(point.step)),
-                            axes.y(point.loss));
-    return fmt::format("<polyline points=\"{}\" fill=\"none\" {}/>\n", path, style);
-}
-
-std::string grid(const Axes& axes) {
-    std::string lines;
-    const double loss_step = grid_of(axes.high - axes.low), step_step = std::max(1.0, grid_of(axes.last_step));
-    for (double loss = std::ceil(axes.low / loss_step) * loss_step; loss <= axes.high; loss += loss_step)
-        lines += fmt::format(
-            "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#ddd\"/>"
-            "<text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5:.4g}</text>\n",
-            left, width - right, axes.y(loss), left - 8, axes.y(loss) + 4, std::abs(loss) < 1e-12 ? 0.0 : loss);
-    for (double step = 0; step <= axes.last_step; step += step_step)
-        lines += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:.6g}</text>\n", axes.x(step),
-                             height - bottom + 18, step);
-    return lines;
-}
-
-std::string escaped(const std::string& text) {
-    std::string out;
-    for (const char letter : text)
-        if (letter == '<')
-            out += "&lt;";
-        else if (letter == '&')
-            out += "&amp;";
-        else
-            out += letter;
-    return out;
+std::vector<PlotPoint> placed(const PlotArea& area, const std::vector<LossPoint>& points) {
+    std::vector<PlotPoint> found;
+    for (const LossPoint& point : points) found.push_back(area.at(static_cast<double>(point.step), point.loss));
+    return found;
 }
 
 }  // namespace
 
 std::string loss_svg(const Metrics& metrics, const std::string& title) {
     const std::vector<LossPoint> points = thinned(metrics.losses());
-    const Axes axes = axes_of(points, metrics.validation());
-    std::string svg = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-        "font-family=\"sans-serif\" font-size=\"12\" fill=\"#444\">\n<rect width=\"{0}\" height=\"{1}\" "
-        "fill=\"white\"/>\n"
-        "<text x=\"{2}\" y=\"24\" font-size=\"15\" fill=\"#111\">{3}</text>\n"
-        "<text x=\"{4}\" y=\"{5}\" text-anchor=\"middle\">step</text>\n",
-        width, height, left, escaped(title), left + (width - left - right) / 2, height - 8);
-    svg += grid(axes);
-    svg += line_of(points, axes, "stroke=\"#9ec5e8\" stroke-width=\"1\"");
-    svg += line_of(smoothed(points), axes, "stroke=\"#1f6fb2\" stroke-width=\"2\"");
-    for (const LossPoint& point : metrics.validation())
-        svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"#d9541e\"/>\n",
-                           axes.x(static_cast<double>(point.step)), axes.y(point.loss));
-    return svg + "</svg>\n";
+    const PlotArea area = area_of(points, metrics.validation());
+    formats::Svg svg(width, height);
+    svg.text(area.left, 24, title, {.size = 15, .colour = "#111"});
+    svg.text(area.left + area.width / 2, height - 8, "step", {.anchor = formats::Anchor::middle});
+    draw_grid(svg, area);
+    svg.polyline(placed(area, points), "#9ec5e8");
+    svg.polyline(placed(area, smoothed(points)), "#1f6fb2", 2);
+    const std::vector<PlotPoint> validation = placed(area, metrics.validation());
+    if (points.empty()) svg.polyline(validation, "#f0b8a0", 1);
+    svg.dots(validation, "#d9541e", 3.5);
+    return svg.finished();
 }
 
 void write_loss_plot(const std::filesystem::path& file, const Metrics& metrics, const std::string& title) {

@@ -1,12 +1,16 @@
 #include "training/made_tokenizer.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/error.h"
 #include "core/mapped_file.h"
 #include "data/lines.h"
+#include "data/scenes.h"
+#include "formats/atomic_file.h"
 #include "formats/json.h"
 #include "tokenizers/byte_level.h"
+#include "tokenizers/training/trained_tokenizer.h"
 #include "tokenizers/utf8.h"
 
 namespace tessera::training {
@@ -16,11 +20,21 @@ namespace fs = std::filesystem;
 using formats::Json;
 
 constexpr const char* named[] = {"<pad>", "</s>", "<s>", "<unk>", "<mask>"};
+// As in MadeOf.
+constexpr const char* names[] = {"characters", "bytes", "words", "bpe", "unigram", "wordpiece"};
 constexpr const char* roles[] = {"pad_token", "eos_token", "bos_token", "unk_token", "mask_token"};
 
-using Characters = std::set<std::string>;
+const char* name_of(MadeOf kind) { return names[static_cast<std::size_t>(kind)]; }
+bool is_learned(MadeOf kind) { return kind >= MadeOf::bpe; }
 
-void collect(std::string_view text, Characters& characters) {
+using Pieces = std::set<std::string>;
+
+void collect_words(std::string_view text, Pieces& words) {
+    const std::string valid = tokenizers::repaired_utf8(text);
+    tokenizers::word_splitter()->split({valid, true}, [&](tokenizers::Piece piece) { words.emplace(piece.text); });
+}
+
+void collect_characters(std::string_view text, Pieces& characters) {
     while (!text.empty()) {
         const tokenizers::Utf8Step step = tokenizers::utf8_step(text);
         if (step.kind == tokenizers::Utf8Step::Whole) characters.emplace(text.substr(0, step.length));
@@ -28,27 +42,64 @@ void collect(std::string_view text, Characters& characters) {
     }
 }
 
-void collect_texts(const Json& value, Characters& characters) {
-    if (value.is_string()) collect(value.as_string(), characters);
+using Collect = void(std::string_view text, Pieces& pieces);
+
+// Of a line with a picture, its path is no text.
+void collect_texts(const Json& value, Collect& collect, Pieces& pieces) {
+    if (value.is_string()) collect(value.as_string(), pieces);
     if (value.is_object())
-        for (const Json::Member& member : value.members()) collect_texts(member.value, characters);
+        for (const Json::Member& member : value.members())
+            if (member.key != "image") collect_texts(member.value, collect, pieces);
     if (value.is_array())
-        for (const Json& item : value.items()) collect_texts(item, characters);
+        for (const Json& item : value.items()) collect_texts(item, collect, pieces);
 }
 
-Characters characters_of(const std::vector<std::string>& data) {
-    Characters characters;
+constexpr std::int64_t scenes_read = 2000;  // of one set: more than enough to meet every character and word
+
+Pieces pieces_of(const std::vector<std::string>& data, Collect& collect) {
+    Pieces pieces;
     for (const fs::path& file : data::files_ending(data, {".txt", ".text", ".md", ".jsonl", ".ndjson", ".tsv"})) {
-        if (data::is_json_lines(file)) {
+        if (data::is_scenes_file(file)) {
+            const data::Scenes scenes(file);
+            for (std::int64_t i = 0; i < std::min(scenes_read, scenes.size()); ++i) {
+                const data::Scene scene = scenes.texts_at(i);
+                collect(text_of(scene.prefix, "\n", scene.suffix), pieces);
+            }
+        } else if (data::is_json_lines(file)) {
             const data::Lines lines({file});
             for (std::int64_t i = 0; i < lines.size(); ++i)
-                collect_texts(Json::parse(lines.text(i), lines.where(i)), characters);
+                collect_texts(Json::parse(lines.text(i), lines.where(i)), collect, pieces);
         } else {
             const MappedFile content(file);
-            collect(std::string_view(reinterpret_cast<const char*>(content.data()), content.bytes()), characters);
+            collect(std::string_view(reinterpret_cast<const char*>(content.data()), content.bytes()), pieces);
         }
     }
-    return characters;
+    return pieces;
+}
+
+Pieces all_bytes() {
+    Pieces bytes;
+    for (int byte = 0; byte < 256; ++byte)
+        bytes.insert(tokenizers::to_byte_characters(std::string(1, static_cast<char>(byte))));
+    return bytes;
+}
+
+// Pairs without merges: every character is its own token.
+Json pairs_without_merges(Json vocabulary, bool has_unknown) {
+    return Json::object()
+        .set("type", "BPE")
+        .set("dropout", {})
+        .set("unk_token", has_unknown ? Json(named[3]) : Json())
+        .set("continuing_subword_prefix", {})
+        .set("end_of_word_suffix", {})
+        .set("fuse_unk", false)
+        .set("byte_fallback", false)
+        .set("vocab", std::move(vocabulary))
+        .set("merges", Json::array());
+}
+
+Json list_of_words(Json vocabulary) {
+    return Json::object().set("type", "WordLevel").set("vocab", std::move(vocabulary)).set("unk_token", named[3]);
 }
 
 Json added_token(std::int64_t id, const std::string& content) {
@@ -70,17 +121,62 @@ Json byte_level() {
         .set("use_regex", false);
 }
 
+// The parts of tokenizer.json that differ.
+struct Parts {
+    Json pre_tokenizer = {}, decoder = {}, model = {};
+};
+
+Parts parts_of(MadeOf kind, Json vocabulary) {
+    switch (kind) {
+        case MadeOf::bytes: return {byte_level(), byte_level(), pairs_without_merges(std::move(vocabulary), false)};
+        case MadeOf::words:
+            return {Json::object().set("type", "Whitespace"), Json(), list_of_words(std::move(vocabulary))};
+        default: break;
+    }
+    return {Json(), Json::object().set("type", "Fuse"), pairs_without_merges(std::move(vocabulary), true)};
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+    formats::AtomicFile file(path);
+    file.write(text);
+    file.commit();
+}
+
+void learn_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
+    const std::vector<fs::path> corpus = data::files_ending(wanted.data, {".txt", ".text", ".md", ".tsv"});
+    for (const fs::path& file : corpus)
+        check(!data::is_json_lines(file), file.string(), ": a ", name_of(wanted.kind),
+              " tokenizer is made from plain texts; learn one with `tessera tokenizer train` and name its folder");
+    check(wanted.sentinels == 0, "tokenizer: the span objective needs sentinels, which ", name_of(wanted.kind),
+          " does not have; characters or bytes do");
+    tokenizers::TokenizerTraining training{.kind = name_of(wanted.kind), .vocabulary = wanted.vocabulary};
+    const tokenizers::TokenizerFrame frame = tokenizers::frame_of(training);
+    for (const char* token : {"<pad>", "</s>", "<s>"}) {
+        const bool has_own = wanted.kind == MadeOf::bpe || wanted.kind == MadeOf::wordpiece ||
+                             std::find(frame.special.begin(), frame.special.end(), token) != frame.special.end();
+        if (!has_own) training.special.emplace_back(token);
+    }
+    const tokenizers::TrainedTokenizer trained = tokenizers::train_tokenizer(corpus, training);
+    fs::create_directories(folder);
+    write_text(folder / "tokenizer.json", trained.tokenizer_json);
+    write_text(folder / "tokenizer_config.json", trained.config_json);
+}
+
 }  // namespace
 
+std::optional<MadeOf> made_of(const std::string& name) {
+    const auto known = std::find(std::begin(names), std::end(names), name);
+    if (known == std::end(names)) return std::nullopt;
+    return static_cast<MadeOf>(known - std::begin(names));
+}
+
 void make_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
+    if (is_learned(wanted.kind)) return learn_tokenizer(wanted, folder);
     std::vector<std::string> special(std::begin(named), std::end(named));
     for (std::int64_t i = 0; i < wanted.sentinels; ++i) special.push_back(text_of("<extra_id_", i, ">"));
-    Characters characters;
-    if (wanted.bytes)
-        for (int byte = 0; byte < 256; ++byte)
-            characters.insert(tokenizers::to_byte_characters(std::string(1, static_cast<char>(byte))));
-    else
-        characters = characters_of(wanted.data);
+    const Pieces pieces = wanted.kind == MadeOf::bytes   ? all_bytes()
+                          : wanted.kind == MadeOf::words ? pieces_of(wanted.data, collect_words)
+                                                         : pieces_of(wanted.data, collect_characters);
     Json vocabulary = Json::object(), added = Json::array(), sentinels = Json::array();
     for (std::size_t id = 0; id < special.size(); ++id) {
         vocabulary.set(special[id], id);
@@ -88,18 +184,9 @@ void make_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
         if (id >= std::size(named)) sentinels.push_back(special[id]);
     }
     std::size_t next = special.size();
-    for (const std::string& character : characters) vocabulary.set(character, next++);
-    // Pairs without merges: every character is its own token.
-    Json model = Json::object()
-                     .set("type", "BPE")
-                     .set("dropout", {})
-                     .set("unk_token", wanted.bytes ? Json() : Json(named[3]))
-                     .set("continuing_subword_prefix", {})
-                     .set("end_of_word_suffix", {})
-                     .set("fuse_unk", false)
-                     .set("byte_fallback", false)
-                     .set("vocab", std::move(vocabulary))
-                     .set("merges", Json::array());
+    for (const std::string& piece : pieces)
+        if (!vocabulary.find(piece)) vocabulary.set(piece, next++);
+    Parts parts = parts_of(wanted.kind, std::move(vocabulary));
     fs::create_directories(folder);
     Json config = Json::object().set("tokenizer_class", "PreTrainedTokenizerFast");
     for (std::size_t i = 0; i < std::size(named); ++i) config.set(roles[i], named[i]);
@@ -111,10 +198,10 @@ void make_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
         .set("padding", {})
         .set("added_tokens", std::move(added))
         .set("normalizer", {})
-        .set("pre_tokenizer", wanted.bytes ? byte_level() : Json())
+        .set("pre_tokenizer", std::move(parts.pre_tokenizer))
         .set("post_processor", {})
-        .set("decoder", wanted.bytes ? byte_level() : Json::object().set("type", "Fuse"))
-        .set("model", std::move(model))
+        .set("decoder", std::move(parts.decoder))
+        .set("model", std::move(parts.model))
         .write(folder / "tokenizer.json");
 }
 

@@ -1,21 +1,31 @@
-// Tokenizers that need no training: every character of the data, or every byte, is a token. They are written as
-// tokenizer.json, as any other.
+// Tokenizers made from the training data: every character of it, every byte or every word is a token; or one of the
+// kinds that are learned. They are written as tokenizer.json, as any other.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tessera::training {
 
+enum class MadeOf : std::uint8_t { characters, bytes, words, bpe, unigram, wordpiece };
+
 struct MadeTokenizer {
-    bool bytes = false;  // else characters, those of the files
+    MadeOf kind = MadeOf::characters;
     std::vector<std::string> data = {};
-    std::int64_t sentinels = 0;  // <extra_id_0> and so on
+    std::int64_t vocabulary = 4000;  // of one that is learned
+    std::int64_t sentinels = 0;      // <extra_id_0> and so on
 };
+
+// By the names of the kinds: "characters" and so on.
+std::optional<MadeOf> made_of(const std::string& name);
 
 // tokenizer.json and tokenizer_config.json in the folder. Ids: <pad> 0, </s> 1, <s> 2, <unk> 3, <mask> 4, the
 // sentinels, then what the data is made of, sorted.
+// Those that are learned have the special tokens of `tessera tokenizer train`, and <pad>, </s>, <s> where these lack
+// them.
 void make_tokenizer(const MadeTokenizer& wanted, const std::filesystem::path& folder);
 
 }  // namespace tessera::training

@@ -51,9 +51,11 @@ void Metrics::add(const StepReport& report, double units_per_second) {
     write(line);
 }
 
-void Metrics::add_validation(std::int64_t step, double loss) {
-    validation_.push_back({step, loss});
-    write(Json::object().set("step", step).set("validation_loss", loss));
+void Metrics::add_validation(std::int64_t step, const Evaluation& result) {
+    validation_.push_back({step, result.loss});
+    Json line = Json::object().set("step", step).set("validation_loss", result.loss);
+    if (result.answers.all > 0) line.set("validation_accuracy", result.answers.share());
+    write(line);
 }
 
 }  // namespace tessera::training

@@ -23,7 +23,7 @@ class Metrics {
     Metrics(const std::filesystem::path& file, std::int64_t first_step);
 
     void add(const StepReport& report, double units_per_second);
-    void add_validation(std::int64_t step, double loss);
+    void add_validation(std::int64_t step, const Evaluation& result);
 
     const std::vector<LossPoint>& losses() const { return losses_; }
     const std::vector<LossPoint>& validation() const { return validation_; }

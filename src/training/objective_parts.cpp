@@ -4,7 +4,9 @@
 
 #include "core/error.h"
 #include "data/picture_processor.h"
+#include "models/layer_wise.h"
 #include "models/vision.h"
+#include "ops/reduce.h"
 #include "training/starting_model.h"
 
 namespace tessera::training {
@@ -106,6 +108,39 @@ std::int64_t ClassNames::number(const std::string& name, const std::string& wher
     const auto found = std::find(names_.begin(), names_.end(), name);
     check(found != names_.end(), where, ": the class '", name, "' does not occur in the training data");
     return found - names_.begin();
+}
+
+LayerPhases::LayerPhases(const ObjectiveInputs& inputs) {
+    if (!inputs.recipe.resolved.boolean("layer_wise")) return;
+    const auto* model = dynamic_cast<const models::LayerWise*>(&inputs.model);
+    if (model == nullptr || model->layers() == 0)
+        inputs.recipe.resolved.reject("layer_wise", "the model has no layers that can learn one after another");
+    for (std::size_t layer = 0; layer < model->layers(); ++layer) names_.push_back(model->layer_parameters(layer));
+}
+
+Tensor LayerPhases::loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const {
+    if (names_.empty() || batch.phase < 0) return model.loss(batch.inputs, context);
+    const auto layer = static_cast<std::size_t>(batch.phase);
+    return dynamic_cast<const models::LayerWise&>(model).layer_loss(batch.inputs, layer, context);
+}
+
+Answers highest_scores(const Tensor& scores, const Tensor& labels) {
+    const std::vector<std::int64_t> chosen = ops::argmax(scores).to_vector<std::int64_t>(),
+                                    wanted = labels.to_vector<std::int64_t>();
+    check(chosen.size() == wanted.size(), "labels: expected one for each row of ", scores.shape(), ", found ",
+          labels.shape());
+    Answers answers;
+    const std::size_t width = wanted.size() / static_cast<std::size_t>(labels.size(0));
+    for (std::size_t begin = 0; begin < wanted.size(); begin += width) {
+        bool asked = false, right = true;
+        for (std::size_t i = begin; i < begin + width; ++i) {
+            asked = asked || wanted[i] != -100;
+            right = right && (wanted[i] == -100 || wanted[i] == chosen[i]);
+        }
+        answers.all += asked;
+        answers.right += asked && right;
+    }
+    return answers;
 }
 
 std::string origin_of(const char* what, const std::vector<std::int64_t>& examples) {

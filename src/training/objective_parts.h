@@ -58,6 +58,23 @@ class ClassNames {
     std::vector<std::string> names_;
 };
 
+// Layers that learn one after another, for the objectives that have layer_wise.
+class LayerPhases {
+   public:
+    // Throws where the recipe asks for it and the model has no such layers.
+    explicit LayerPhases(const ObjectiveInputs& inputs);
+    const std::vector<std::vector<std::string>>& names() const { return names_; }  // of each layer's parameters
+    // The loss of the phase's layer; of the whole model without layer_wise or outside of training.
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const;
+
+   private:
+    std::vector<std::vector<std::string>> names_;  // none without layer_wise
+};
+
+// What stands highest in each row of scores (…, classes) against the labels (…), −100 ignored. A question is one
+// element of the first dimension; all of its labels must be right.
+Answers highest_scores(const Tensor& scores, const Tensor& labels);
+
 std::string origin_of(const char* what, const std::vector<std::int64_t>& examples);
 
 }  // namespace tessera::training

@@ -35,11 +35,20 @@ class Patterns {
     std::set<std::string> met_;
 };
 
+std::int64_t phase_of(const std::string& name, const std::vector<std::vector<std::string>>& phases) {
+    for (std::size_t phase = 0; phase < phases.size(); ++phase)
+        for (const std::string& part : phases[phase])
+            if (name.find(part) != name.npos) return static_cast<std::int64_t>(phase);
+    return -1;
+}
+
 }  // namespace
 
-ParameterGroups::ParameterGroups(nn::Module& module, const Recipe& recipe) {
+ParameterGroups::ParameterGroups(nn::Module& module, const Recipe& recipe,
+                                 const std::vector<std::vector<std::string>>& phases) {
     Patterns patterns;
-    std::map<double, std::vector<Parameter>, std::greater<>> by_factor;
+    using Key = std::pair<std::int64_t, double>;  // phase and factor
+    std::map<Key, std::vector<Parameter>, std::greater<>> by_key;
     for (const auto& [name, tensor] : nn::parameters(module)) {
         bool frozen = false;
         for (const std::string& pattern : recipe.freeze) frozen = patterns.meets(pattern, name) || frozen;
@@ -47,15 +56,17 @@ ParameterGroups::ParameterGroups(nn::Module& module, const Recipe& recipe) {
         double factor = 1;
         for (const auto& [pattern, times] : recipe.rates)
             if (patterns.meets(pattern, name)) factor = times;
-        if (tensor->requires_grad()) by_factor[factor].push_back({name, *tensor});
+        if (tensor->requires_grad()) by_key[{phase_of(name, phases), factor}].push_back({name, *tensor});
     }
     for (const std::string& pattern : recipe.freeze) patterns.check_met(recipe, "freeze", pattern);
     for (const auto& [pattern, times] : recipe.rates) patterns.check_met(recipe, "rates", pattern);
-    check(!by_factor.empty(), recipe.resolved.source(), ": freeze: no parameter is left to learn");
-    for (const auto& [factor, parameters] : by_factor) {
+    if (by_key.empty() && recipe.freeze.empty())
+        recipe.resolved.reject("optimizer.name", "nothing of this model learns by gradients; n-grams learn by count");
+    check(!by_key.empty(), recipe.resolved.source(), ": freeze: no parameter is left to learn");
+    for (const auto& [key, parameters] : by_key) {
         auto buffer = std::make_unique<ParameterBuffer>(parameters);
         auto optimizer = make_optimizer(*buffer, recipe);
-        groups_.push_back({factor, std::move(buffer), std::move(optimizer)});
+        groups_.push_back({key.first, key.second, std::move(buffer), std::move(optimizer)});
     }
 }
 
@@ -72,8 +83,9 @@ double ParameterGroups::clip_gradients(double max_norm) const {
     return norm;
 }
 
-void ParameterGroups::step(double learning_rate) const {
-    for (const Group& group : groups_) group.optimizer->step(learning_rate * group.factor);
+void ParameterGroups::step(double learning_rate, std::int64_t phase) const {
+    for (const Group& group : groups_)
+        if (group.phase < 0 || group.phase == phase) group.optimizer->step(learning_rate * group.factor);
 }
 
 std::int64_t ParameterGroups::elements() const {

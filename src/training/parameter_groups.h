@@ -15,12 +15,13 @@ class ParameterGroups {
    public:
     // Moves the module's parameters into flat buffers. Those that the recipe freezes, and those that already require no
     // gradient, stay where they are. A pattern that matches nothing is an error.
-    ParameterGroups(nn::Module& module, const Recipe& recipe);
+    // `phases`: parts of the names of those that learn in each phase only.
+    ParameterGroups(nn::Module& module, const Recipe& recipe, const std::vector<std::vector<std::string>>& phases = {});
 
     void zero_gradients() const;
     // Scales all gradients together to at most this norm (0: leaves them) and returns the norm they had.
     double clip_gradients(double max_norm) const;
-    void step(double learning_rate) const;
+    void step(double learning_rate, std::int64_t phase = -1) const;
     std::int64_t steps() const { return groups_.front().optimizer->steps(); }
     std::int64_t elements() const;
 
@@ -30,6 +31,7 @@ class ParameterGroups {
 
    private:
     struct Group {
+        std::int64_t phase;  // −1: all of them
         double factor;
         std::unique_ptr<ParameterBuffer> buffer;
         std::unique_ptr<Optimizer> optimizer;

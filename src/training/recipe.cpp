@@ -1,6 +1,7 @@
 #include "training/recipe.h"
 
 #include <charconv>
+#include <limits>
 #include <sstream>
 
 #include "core/error.h"
@@ -32,9 +33,11 @@ constexpr double unbounded = 1e300;
 constexpr std::int64_t most_shards = 1 << 20;
 
 void read_optimizer(const Config& optimizer, Recipe& recipe) {
-    recipe.optimizer = choose<OptimizerKind>(
-        optimizer, "name",
-        {{"adamw", OptimizerKind::adamw}, {"adafactor", OptimizerKind::adafactor}, {"sgd", OptimizerKind::sgd}});
+    recipe.optimizer = choose<OptimizerKind>(optimizer, "name",
+                                             {{"adamw", OptimizerKind::adamw},
+                                              {"adafactor", OptimizerKind::adafactor},
+                                              {"sgd", OptimizerKind::sgd},
+                                              {"count", OptimizerKind::count}});
     const double decay = from_zero(optimizer, "weight_decay", unbounded);
     recipe.adamw = {.beta1 = from_zero(optimizer, "beta1", 1),
                     .beta2 = from_zero(optimizer, "beta2", 1),
@@ -100,6 +103,8 @@ Recipe read_recipe(const Config& resolved) {
     recipe.length = data.positive("length");
     recipe.shuffle = data.boolean("shuffle");
     read_shard(data, recipe);
+    recipe.limit = data.integer("limit");
+    if (recipe.limit == 0) recipe.limit = std::numeric_limits<std::int64_t>::max();
     recipe.batch = resolved.positive("batch");
     recipe.accumulate = resolved.positive("accumulate");
     recipe.steps = resolved.positive("steps");

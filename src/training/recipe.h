@@ -17,7 +17,7 @@
 
 namespace tessera::training {
 
-enum class OptimizerKind : std::uint8_t { adamw, adafactor, sgd };
+enum class OptimizerKind : std::uint8_t { adamw, adafactor, sgd, count };
 
 struct Recipe {
     formats::Config resolved;  // with every default: what is written beside the result
@@ -27,6 +27,7 @@ struct Recipe {
     std::vector<std::string> train_data, validation_data;
     std::int64_t length = 0;
     std::int64_t shard = 0, shards = 1;  // of all examples, each shards-th from this one on
+    std::int64_t limit = 0;              // of training examples
     std::int64_t batch = 0, accumulate = 0, steps = 0;
     OptimizerKind optimizer = OptimizerKind::adamw;
     AdamWOptions adamw;

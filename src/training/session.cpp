@@ -1,10 +1,12 @@
 #include "training/session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "core/error.h"
+#include "training/counting.h"
 #include "training/loss_plot.h"
 #include "training/metrics.h"
 #include "training/run_folder.h"
@@ -40,7 +42,7 @@ class Session {
         if (recipe_.steps % std::max<std::int64_t>(1, recipe_.evaluate_every) != 0 || recipe_.evaluate_every == 0)
             evaluate();
         finish();
-        return {trainer_->steps(), trainer_->smoothed_loss(), validation_loss_};
+        return {trainer_->steps(), trainer_->smoothed_loss(), validation_result_.loss, validation_result_.answers};
     }
 
    private:
@@ -67,10 +69,13 @@ class Session {
         return inputs;
     }
 
-    // The data's names of the classes go into the config, where that has none.
+    // The data's names of the classes go into the config; numbers only where that has no names.
     void name_classes(const std::vector<std::string>& classes) {
         models::Config& config = start_.model->config;
-        if (classes.empty() || config.has("id2label")) return;
+        const bool numbered = std::all_of(classes.begin(), classes.end(), [](const std::string& name) {
+            return name.find_first_not_of("0123456789") == name.npos;
+        });
+        if (classes.empty() || (numbered && config.has("id2label"))) return;
         formats::Json names = formats::Json::object(), numbers = formats::Json::object(), json = config.json();
         for (std::size_t i = 0; i < classes.size(); ++i) {
             names.set(std::to_string(i), classes[i]);
@@ -90,7 +95,7 @@ class Session {
         if (is_due(recipe_.sample_every) && events_.on_sample && start_.tokenizer)
             events_.on_sample(*start_.model, *start_.tokenizer, trainer_->steps());
         if (is_due(recipe_.save_every) || (recipe_.save_every > 0 && trainer_->finished())) {
-            folder_.save_checkpoint(start_, *trainer_, validation_loss_);
+            folder_.save_checkpoint(start_, *trainer_, validation_result_.loss);
             folder_.prune(recipe_.save_keep);
         }
         if (Clock::now() - plotted_ > plot_interval) plot();
@@ -98,9 +103,9 @@ class Session {
 
     void evaluate() {
         if (!validation_) return;
-        validation_loss_ = trainer_->evaluate(*validation_);
-        metrics_->add_validation(trainer_->steps(), validation_loss_);
-        if (events_.on_validation) events_.on_validation(trainer_->steps(), validation_loss_);
+        validation_result_ = trainer_->evaluate(*validation_);
+        metrics_->add_validation(trainer_->steps(), validation_result_);
+        if (events_.on_validation) events_.on_validation(trainer_->steps(), validation_result_);
     }
 
     void plot() {
@@ -125,13 +130,14 @@ class Session {
     std::unique_ptr<Objective> objective_, validation_;  // outlive the trainer, which makes batches ahead
     std::unique_ptr<Trainer> trainer_;
     std::unique_ptr<Metrics> metrics_;
-    double validation_loss_ = nothing;
+    Evaluation validation_result_{.loss = nothing};
     Clock::time_point plotted_ = Clock::now();
 };
 
 }  // namespace
 
 SessionResult run_session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events) {
+    if (recipe.optimizer == OptimizerKind::count) return run_counting(recipe, options, events);
     return Session(recipe, options, events).run();
 }
 

@@ -15,7 +15,7 @@ struct SessionEvents {
     std::function<void(const std::string& what, double done, double total)> on_preparation = {};
     std::function<void(const models::Model& model, const Trainer& trainer)> on_start = {};
     std::function<void(const StepReport& report, const char* unit)> on_step = {};
-    std::function<void(std::int64_t step, double loss)> on_validation = {};
+    std::function<void(std::int64_t step, const Evaluation& result)> on_validation = {};
     std::function<void(const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t step)>
         on_sample = {};
 };
@@ -30,6 +30,7 @@ struct SessionOptions {
 struct SessionResult {
     std::int64_t steps = 0;
     double loss = 0, validation_loss = 0;  // not a number where none was taken
+    Answers answers = {};                  // of the last evaluation
 };
 
 SessionResult run_session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events = {});

@@ -74,15 +74,14 @@ Config with_vocabulary(const Config& config, const tokenizers::Tokenizer* tokeni
 
 constexpr std::int64_t sentinels_of_spans = 100;  // as many as the published vocabularies have
 
-bool is_made(const Recipe& recipe) {
-    return (recipe.tokenizer == "characters" || recipe.tokenizer == "bytes") && !fs::exists(recipe.tokenizer);
-}
+bool is_made(const Recipe& recipe) { return made_of(recipe.tokenizer) && !fs::exists(recipe.tokenizer); }
 
 fs::path made_tokenizer(const Recipe& recipe, const fs::path& workshop, bool resumes) {
     const fs::path folder = workshop / "tokenizer";
     if (!resumes || !fs::exists(folder / "tokenizer.json"))
-        make_tokenizer({.bytes = recipe.tokenizer == "bytes",
+        make_tokenizer({.kind = *made_of(recipe.tokenizer),
                         .data = recipe.train_data,
+                        .vocabulary = recipe.resolved.positive("vocabulary"),
                         .sentinels = recipe.objective == "span" ? sentinels_of_spans : 0},
                        folder);
     return folder;
@@ -110,7 +109,7 @@ void convert(models::Model& model, const Recipe& recipe) {
     for (const auto& [name, tensor] : nn::parameters(model)) {
         const bool stays = recipe.lora && is_quantised(tensor->dtype());
         quantised = quantised || stays;
-        if (!stays) *tensor = tensor->detach().to(recipe.precision);
+        if (!stays && !is_integer(tensor->dtype())) *tensor = tensor->detach().to(recipe.precision);
     }
     if (quantised && recipe.precision != DType::F32)
         recipe.resolved.reject("precision", "a quantised model computes in f32");

@@ -24,7 +24,7 @@ struct StartingModel {
 };
 
 // `earlier`: a checkpoint of this run to go on from. `workshop`: where a tokenizer is made, if the recipe asks for one
-// of characters or bytes; a resumed run takes the one that is there.
+// of characters, bytes or words; a resumed run takes the one that is there.
 StartingModel starting_model(const Recipe& recipe, const std::optional<std::filesystem::path>& earlier,
                              Device device = cpu, const std::filesystem::path& workshop = {});
 

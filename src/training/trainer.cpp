@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/memory.h"
+#include "core/parallel.h"
 #include "data/permutation.h"
 #include "ops/binary.h"
 #include "tensor/tape.h"
@@ -34,9 +36,15 @@ nn::Module& learning(models::Model& model) {
 }  // namespace
 
 Trainer::Trainer(models::Model& model, const Objective& objective, const Recipe& recipe, Device device)
-    : model_(model), objective_(objective), recipe_(recipe), device_(device), groups_(learning(model), recipe) {
+    : model_(model),
+      objective_(objective),
+      recipe_(recipe),
+      device_(device),
+      phases_(static_cast<std::int64_t>(objective.phases().size())),
+      groups_(learning(model), recipe, objective.phases()) {
     if (keeps_average())
         groups_.visit_values([&](const Tensor& flat) { averages_.push_back(flat.to(DType::F32).clone()); });
+    release_cached(device);  // what the parameters lay in before they moved into flat buffers
 }
 
 Trainer::~Trainer() {
@@ -45,10 +53,10 @@ Trainer::~Trainer() {
 
 TrainingBatch Trainer::make_batch(std::int64_t number) const {
     std::vector<std::int64_t> examples;
+    const std::int64_t all = std::min(objective_.examples(), recipe_.limit);
     for (std::int64_t i = number * recipe_.batch; i < (number + 1) * recipe_.batch; ++i) {
         const std::int64_t at = i * recipe_.shards + recipe_.shard;  // in the order that all processes share
-        examples.push_back(recipe_.shuffle ? data::shuffled_example(at, objective_.examples(), recipe_.key(Use::order))
-                                           : at % objective_.examples());
+        examples.push_back(recipe_.shuffle ? data::shuffled_example(at, all, recipe_.key(Use::order)) : at % all);
     }
     return objective_.batch(examples, recipe_.key(Use::noise).child(static_cast<std::uint64_t>(number)));
 }
@@ -57,7 +65,13 @@ TrainingBatch Trainer::next_batch(std::int64_t number) {
     TrainingBatch batch = ahead_.valid() && ahead_number_ == number ? ahead_.get() : make_batch(number);
     ahead_number_ = number + 1;
     if (ahead_number_ >= recipe_.steps * recipe_.accumulate) return batch;
-    ahead_ = std::async(std::launch::async, [this, next = number + 1] { return make_batch(next); });
+    // While this step computes on the same cores, a few of them must do; a team as large as the step's would halve
+    // both.
+    const int threads = device_ == cpu ? std::max(1, thread_count() / 8) : thread_count();
+    ahead_ = std::async(std::launch::async, [this, threads, next = number + 1] {
+        set_thread_count(threads);  // of this thread alone
+        return make_batch(next);
+    });
     return batch;
 }
 
@@ -73,7 +87,7 @@ nn::Context Trainer::context_for(const TrainingBatch& batch, std::int64_t number
 
 StepReport Trainer::step() {
     const auto start = std::chrono::steady_clock::now();
-    StepReport report{.step = step_ + 1, .learning_rate = learning_rate(recipe_.schedule, step_)};
+    StepReport report{.step = step_ + 1, .learning_rate = current_learning_rate()};
     groups_.zero_gradients();
     const ActivationMeter activations(device_);
     const std::int64_t first = step_ * recipe_.accumulate;
@@ -89,7 +103,8 @@ StepReport Trainer::step() {
     // Each batch counts by its targets, so that several are as good as one large one.
     for (std::int64_t part = 0; part < recipe_.accumulate; ++part) {
         const auto counted = static_cast<double>(targets_of(batches[static_cast<std::size_t>(part)]));
-        const TrainingBatch batch = to_device(std::move(batches[static_cast<std::size_t>(part)]), device_);
+        TrainingBatch batch = to_device(std::move(batches[static_cast<std::size_t>(part)]), device_);
+        batch.phase = phase();
         const Tensor loss = objective_.loss(model_, batch, context_for(batch, first + part));
         const double share = recipe_.accumulate == 1 ? 1 : counted / static_cast<double>(targets);
         report.loss += loss.item() * share;
@@ -99,9 +114,9 @@ StepReport Trainer::step() {
     report.gradient_norm = groups_.clip_gradients(recipe_.clip);
     check(std::isfinite(report.gradient_norm), "step ", step_ + 1, ": the gradients' norm is ", report.gradient_norm,
           "; the batch: ", origin);
-    groups_.step(report.learning_rate);
+    groups_.step(report.learning_rate, phase());
     if (keeps_average()) update_average();
-    smoothed_loss_ = step_ == 0 ? report.loss : smoothing * smoothed_loss_ + (1 - smoothing) * report.loss;
+    smoothed_loss_ = step_of_phase() == 0 ? report.loss : smoothing * smoothed_loss_ + (1 - smoothing) * report.loss;
     report.smoothed_loss = smoothed_loss_;
     ++step_;
     report.seconds = seconds_since(start);
@@ -110,15 +125,34 @@ StepReport Trainer::step() {
     return report;
 }
 
+std::int64_t Trainer::phase() const {
+    return phases_ == 0 ? -1 : std::min(step_ * phases_ / recipe_.steps, phases_ - 1);
+}
+
+// The first step that phase() gives this phase for.
+std::int64_t Trainer::phase_begin(std::int64_t phase) const {
+    return phase <= 0 ? 0 : (phase * recipe_.steps + phases_ - 1) / phases_;
+}
+
+// The schedule begins anew with each phase.
+double Trainer::current_learning_rate() const {
+    Schedule schedule = recipe_.schedule;
+    if (phases_ > 0) schedule.total_steps = phase_begin(phase() + 1) - phase_begin(phase());
+    return learning_rate(schedule, step_of_phase());
+}
+
 void Trainer::check_loss(double loss, const std::string& origin) const {
     check(std::isfinite(loss), "step ", step_ + 1, ": the loss is ", loss, "; the batch: ", origin);
-    const bool leaps = recipe_.spike > 0 && step_ >= steps_before_leaps && loss > recipe_.spike * smoothed_loss_;
+    const bool leaps =
+        recipe_.spike > 0 && step_of_phase() >= steps_before_leaps && loss > recipe_.spike * smoothed_loss_;
     check(!leaps, "step ", step_ + 1, ": the loss leapt to ", loss, " from an average of ", smoothed_loss_,
           " (spike=0 goes on all the same); the batch: ", origin);
 }
 
-double Trainer::evaluate(const Objective& validation) const {
-    return training::evaluate(model_, validation, recipe_, device_, recipe_.evaluate_batches).loss;
+Evaluation Trainer::evaluate(const Objective& validation) const {
+    const std::int64_t all = (validation.examples() + recipe_.batch - 1) / recipe_.batch;  // batches
+    return training::evaluate(model_, validation, recipe_, device_,
+                              std::min(recipe_.evaluate_batches, all) * recipe_.batch);
 }
 
 std::int64_t targets_of(const TrainingBatch& batch) {
@@ -128,12 +162,11 @@ std::int64_t targets_of(const TrainingBatch& batch) {
 }
 
 Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe, Device device,
-                    std::int64_t most_batches) {
+                    std::int64_t most_examples) {
     const NoGrad no_grad;
     Evaluation result;
-    const std::int64_t all = objective.examples();
-    const std::int64_t batches = std::min(most_batches, (all + recipe.batch - 1) / recipe.batch);
-    for (std::int64_t number = 0; number < batches; ++number) {
+    const std::int64_t all = std::min(objective.examples(), most_examples);
+    for (std::int64_t number = 0; number * recipe.batch < all; ++number) {
         std::vector<std::int64_t> examples;
         for (std::int64_t i = number * recipe.batch; i < std::min((number + 1) * recipe.batch, all); ++i)
             examples.push_back(i);
@@ -144,6 +177,9 @@ Evaluation evaluate(const models::Model& model, const Objective& objective, cons
         batch = to_device(std::move(batch), device);
         result.loss += objective.loss(model, batch, batch.context).item() * static_cast<double>(targets);
         result.targets += targets;
+        const Answers answers = objective.answers(model, batch);
+        result.answers.all += answers.all;
+        result.answers.right += answers.right;
     }
     check(result.targets > 0, recipe.resolved.source(), ": the data holds nothing to foretell");
     result.loss /= static_cast<double>(result.targets);

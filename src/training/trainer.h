@@ -19,6 +19,15 @@ struct StepReport {
     std::int64_t activation_bytes = 0;  // the most that the step took beyond what stays
 };
 
+struct Evaluation {
+    double loss = 0;           // the mean over all targets
+    std::int64_t targets = 0;  // over how many
+    Answers answers = {};
+};
+// Over the first examples of a set, in the data's order.
+Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe, Device device,
+                    std::int64_t most_examples);
+
 class Trainer {
    public:
     // The model's parameters move into the trainer's buffers; both stay alive as long as the trainer.
@@ -30,8 +39,8 @@ class Trainer {
     std::int64_t steps() const { return step_; }
     bool finished() const { return step_ >= recipe_.steps; }
 
-    // The mean loss over the first batches of another set.
-    double evaluate(const Objective& validation) const;
+    // Over the first batches of another set.
+    Evaluation evaluate(const Objective& validation) const;
 
     // What a checkpoint must hold beside the weights. Copying into the tensors restores the optimizer; restore_step the
     // rest.
@@ -50,12 +59,17 @@ class Trainer {
     TrainingBatch next_batch(std::int64_t number);
     nn::Context context_for(const TrainingBatch& batch, std::int64_t number) const;
     void check_loss(double loss, const std::string& origin) const;
+    double current_learning_rate() const;
+    std::int64_t step_of_phase() const { return step_ - phase_begin(phase()); }
+    std::int64_t phase() const;  // −1 where there are none
+    std::int64_t phase_begin(std::int64_t phase) const;
     void update_average() const;
 
     models::Model& model_;
     const Objective& objective_;
     const Recipe& recipe_;
     Device device_;
+    std::int64_t phases_;
     ParameterGroups groups_;
     std::vector<Tensor> averages_;
     std::future<TrainingBatch> ahead_;  // the next batch, made while this one is learned from
@@ -66,14 +80,6 @@ class Trainer {
 
 // How many labels the loss of a batch is the mean of; its units where it has no labels.
 std::int64_t targets_of(const TrainingBatch& batch);
-
-struct Evaluation {
-    double loss = 0;           // the mean over all targets
-    std::int64_t targets = 0;  // over how many
-};
-// Over the first batches of a set, in the data's order.
-Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe, Device device,
-                    std::int64_t most_batches);
 
 // All tensors of a batch on a device.
 TrainingBatch to_device(TrainingBatch batch, Device device);

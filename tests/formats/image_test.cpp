@@ -7,6 +7,7 @@
 
 #include "formats/image_decoders.h"
 #include "formats/image_files.h"
+#include "formats/transparent_image.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
 
@@ -31,6 +32,35 @@ TEST(Image, LosslessKindsGiveEveryPixel) {
         EXPECT_EQ(decode(picture_bytes(name)), drawn_picture()) << name;
     for (const char* name : {"alpha.png", "alpha.webp", "anim.webp"})
         EXPECT_EQ(decode(picture_bytes(name)), drawn_over_white()) << name;
+}
+
+TEST(Image, TransparencyIsKeptWhereItIsAskedFor) {
+    const Image drawn = drawn_picture();
+    for (const char* name : {"alpha.png", "alpha.webp", "anim.webp", "opaque.gif", "s444.jpg"}) {
+        const std::string bytes = picture_bytes(name);
+        const TransparentImage image = decode_transparent_image(std::as_bytes(std::span(bytes)), name);
+        ASSERT_EQ(image.pixels.size(), 13u * 9 * 4) << name;
+        const bool has_alpha =
+            std::string(name).find("opaque") == std::string::npos && !std::string(name).ends_with("jpg");
+        for (std::size_t i = 0; i < 13 * 9; ++i) {
+            EXPECT_EQ(image.pixels[i * 4 + 3], has_alpha ? i * 37 % 256 : 255) << name;
+            if (image.pixels[i * 4 + 3] == 0 || std::string(name).ends_with("jpg")) continue;
+            for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(image.pixels[i * 4 + c], drawn.pixels[i * 3 + c]) << name;
+        }
+    }
+    const std::string other = "BMxx";
+    expect_error([&] { decode_transparent_image(std::as_bytes(std::span(other)), "x.bmp"); }, {"x.bmp", "BMP"});
+}
+
+TEST(Image, TransparentPicturesAreTurnedToo) {
+    for (const char* name : {"exif3.png", "exif6.webp"}) {
+        const Image plain = decode(picture_bytes(name));
+        const TransparentImage image = read_transparent_image(testing::golden_path(std::string("pictures/") + name));
+        ASSERT_EQ(image.width, plain.width) << name;
+        ASSERT_EQ(image.height, plain.height) << name;
+        for (std::size_t i = 0; i < plain.pixels.size(); ++i)
+            EXPECT_EQ(image.pixels[i / 3 * 4 + i % 3], plain.pixels[i]) << name;
+    }
 }
 
 // Another program's answers (libvips 8 over its own decoders), pixel by pixel.

@@ -11,6 +11,7 @@
 #include "ops/binary.h"
 #include "ops/concat.h"
 #include "ops/matmul.h"
+#include "ops/reduce.h"
 #include "ops/softmax.h"
 #include "ops/unary.h"
 #include "ops/views.h"
@@ -240,6 +241,23 @@ TEST(DotProductAttention, CrossAttentionReadsTheMemoryUpToItsLength) {
     expect_gradients(module, [&] { return weighted_total(module.attend(x, module.project(memory, {}), mask, {})); });
 }
 
+TEST(DotProductAttention, WhatCrossAttentionLookedAtMixesTheValues) {
+    DotProductAttention module({.width = 6, .heads = 1, .memory_width = 5});
+    randomise(module);
+    const Tensor x = random_tensor({2, 3, 6}, 1), memory = random_tensor({2, 4, 5}, 2);
+    std::vector<Tensor> seen;
+    Context context;
+    context.cross_attention = &seen;
+    const Tensor out = module.attend(x, module.project(memory), {}, context);
+    ASSERT_EQ(seen.size(), 1u);
+    EXPECT_LE(relative_error(module.output.forward(ops::matmul(seen[0], module.value.forward(memory))), out), 1e-12);
+    // Of several heads it is the mean: each row still sums to one.
+    DotProductAttention several({.width = 6, .heads = 3, .kv_heads = 1});
+    randomise(several);
+    several.attend(x, several.project(x), {}, context);
+    for (const double total : ops::sum(seen[1], {2}).to_vector<double>()) EXPECT_NEAR(total, 1, 1e-12);
+}
+
 TEST(DotProductAttention, SettingsThatDoNotFitAreErrors) {
     EXPECT_THROW(DotProductAttention({.width = 10, .heads = 3}), Error);
     EXPECT_THROW(DotProductAttention({.width = 12, .heads = 6, .kv_heads = 4}), Error);
@@ -319,10 +337,11 @@ TEST(AdditiveAttention, IsItsFormula) {
                  k = ops::reshape(module.key.forward(keys), {2, 1, 4, 6});
     const Tensor scores = ops::matmul(ops::tanh(ops::add(q, k)), ops::reshape(module.score, {6, 1}));
     const Tensor expected = ops::matmul(ops::softmax(ops::reshape(scores, {2, 3, 4})), values);
-    EXPECT_LE(relative_error(module.forward(queries, module.project_keys(keys), values, {}), expected), 1e-12);
+    EXPECT_LE(relative_error(module.forward(queries, module.project_keys(keys), values, {}).output, expected), 1e-12);
     const Tensor lengths = Tensor::from<std::int64_t>({4, 2}, {2});
-    expect_gradients(
-        module, [&] { return weighted_total(module.forward(queries, module.project_keys(keys), values, lengths)); });
+    expect_gradients(module, [&] {
+        return weighted_total(module.forward(queries, module.project_keys(keys), values, lengths).output);
+    });
 }
 
 }  // namespace

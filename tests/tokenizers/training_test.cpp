@@ -152,7 +152,8 @@ class Training : public ::testing::TestWithParam<const char*> {};
 TEST_P(Training, GivesATokenizerThatReads) {
     const TemporaryFolder folder;
     const auto file = folder.write("corpus.txt", long_corpus());
-    const TokenizerTraining training{.kind = GetParam(), .vocabulary = 300, .special = {"<extra>"}};
+    const TokenizerTraining training{
+        .kind = GetParam(), .vocabulary = 300, .special = {"<extra>"}, .whole = {"<loc7>"}};
     const TrainedTokenizer trained = train_tokenizer({file}, training);
     EXPECT_LE(trained.size, 300);
     folder.write("tokenizer.json", trained.tokenizer_json);
@@ -160,6 +161,10 @@ TEST_P(Training, GivesATokenizerThatReads) {
     const auto tokenizer = open_tokenizer(folder.path());
     EXPECT_EQ(tokenizer->size(), trained.size);
     EXPECT_TRUE(tokenizer->is_special(*tokenizer->id("<extra>")));
+    const std::int64_t whole = *tokenizer->id("<loc7>");
+    EXPECT_FALSE(tokenizer->is_special(whole));
+    EXPECT_EQ(tokenizer->encode("<loc7><loc7>", false), (Ids{whole, whole}));
+    EXPECT_EQ(tokenizer->decode(Ids{whole}, true), "<loc7>");
     const std::string text = "the cat sat on the mat";
     const Ids ids = tokenizer->encode(text, false);
     EXPECT_EQ(tokenizer->decode(ids), text);

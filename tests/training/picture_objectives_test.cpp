@@ -1,9 +1,11 @@
 // Objectives over pictures: what the model sees, what it is to say, and nothing learned from padding.
 #include <gtest/gtest.h>
 
+#include "core/parallel.h"
 #include "formats/image.h"
 #include "support/expect_error.h"
 #include "support/objective_case.h"
+#include "support/scene_set.h"
 #include "tensor/tape.h"
 
 namespace tessera::training {
@@ -72,19 +74,46 @@ TEST(ClassifyObjective, ClassesMustFit) {
                  {"does not classify"});
 }
 
-TEST(AutoencodeObjective, ALayerLearnsFromItsOwnPictureAlone) {
+TEST(ClassifyObjective, LayersMayLearnOneAfterAnother) {
+    const TemporaryFolder folder;
+    write_classes(folder, "set");
+    const auto loss_of = [&](const std::string& widths) {
+        const ObjectiveCase test(folder,
+                                 R"({"model": {"model_type": "mlp_classifier", "input_width": 16, "classes": 2,
+            "hidden_widths": )" + widths +
+                                     R"(}, "objective": "classify", "layer_wise": true})",
+                                 "set");
+        const auto objective = test.make();
+        EXPECT_EQ(objective->phases().size(), 2u);
+        TrainingBatch batch = objective->batch({0, 1}, key);
+        batch.phase = 0;
+        return objective->loss(test.model(), batch, {}).item();
+    };
+    EXPECT_NEAR(loss_of("[5, 5]"), std::log(2), 0.1);
+    expect_error([&] { loss_of("[5, 4]"); }, {"hidden_widths", "equal", "5", "4"});
+    expect_error(
+        [&] { ObjectiveCase(folder, "{" + vit + R"(, "objective": "classify", "layer_wise": true})", "set").make(); },
+        {"layer_wise"});
+}
+
+TEST(AutoencodeObjective, ALayerLearnsFromItsOwnInputAlone) {
     const TemporaryFolder folder;
     write_classes(folder, "set");
     const ObjectiveCase whole(folder, "{" + autoencoder + R"(, "objective": "autoencode"})", "set"),
         layers(folder, "{" + autoencoder + R"(, "objective": "autoencode", "layer_wise": true})", "set");
-    const auto gradient = [&](const ObjectiveCase& test, const char* name) {
+    EXPECT_TRUE(whole.make()->phases().empty());
+    EXPECT_EQ(layers.make()->phases(),
+              (std::vector<std::vector<std::string>>{{"encoder.0.", "decoder.1."}, {"encoder.1.", "decoder.0."}}));
+    const auto gradient = [&](const ObjectiveCase& test, const char* name, std::int64_t phase) {
         const auto objective = test.make();
         nn::set_requires_grad(test.model(), true);
         std::vector<double> values;
         for (const auto& [other, tensor] : nn::parameters(test.model())) tensor->set_grad({});
-        backward(objective->loss(test.model(), objective->batch({0, 1}, key), {}));
+        TrainingBatch batch = objective->batch({0, 1}, key);
+        batch.phase = phase;
+        backward(objective->loss(test.model(), batch, {}));
         for (const auto& [other, tensor] : nn::parameters(test.model()))
-            if (other == name) values = tensor->grad().to_vector<double>();
+            if (other == name && tensor->grad().defined()) values = tensor->grad().to_vector<double>();
         return values;
     };
     const auto scale = [&](const ObjectiveCase& test, const char* name) {
@@ -94,11 +123,12 @@ TEST(AutoencodeObjective, ALayerLearnsFromItsOwnPictureAlone) {
     };
     for (const bool layer_wise : {true, false}) {
         const ObjectiveCase& test = layer_wise ? layers : whole;
-        const std::vector<double> before = gradient(test, "encoder.0.weight");
+        const std::vector<double> before = gradient(test, "encoder.0.weight", 0);
         scale(test, "encoder.1.weight");
-        EXPECT_EQ(before == gradient(test, "encoder.0.weight"), layer_wise);
+        EXPECT_EQ(before == gradient(test, "encoder.0.weight", 0), layer_wise);
     }
-    EXPECT_NE(gradient(layers, "encoder.1.weight"), std::vector<double>(15, 0.0));
+    EXPECT_NE(gradient(layers, "encoder.1.weight", 1), std::vector<double>(15, 0.0));
+    EXPECT_TRUE(gradient(layers, "encoder.0.weight", 1).empty());
     expect_error([&] { ObjectiveCase(folder, "{" + vit + R"(, "objective": "autoencode"})", "set").make(); },
                  {"does not rebuild"});
 }
@@ -137,6 +167,29 @@ TEST(PrefixObjective, OnlyTheSuffixIsLearned) {
     const double first = objective->loss(test.model(), objective->batch({0}, key), {}).item(),
                  second = objective->loss(test.model(), objective->batch({1}, key), {}).item();
     EXPECT_NEAR(objective->loss(test.model(), both, {}).item(), (first * 4 + second * 11) / 15, 1e-5);
+}
+
+TEST(PrefixObjective, AScenesFileIsData) {
+    const testing::SceneSet set;
+    set.file(testing::shapes_only);
+    const ObjectiveCase test(set.folder, "{" + vision_language + "}", "set.scenes.json");
+    const auto objective = test.make();
+    EXPECT_EQ(objective->examples(), 400);
+    const int threads = thread_count();
+    set_thread_count(1);
+    const models::Batch one = objective->batch({5, 390, 7}, key).inputs;
+    set_thread_count(3);
+    const TrainingBatch batch = objective->batch({5, 390, 7}, key);
+    set_thread_count(threads);
+    EXPECT_EQ(values_of(batch.inputs.input_ids), values_of(one.input_ids));
+    EXPECT_EQ(batch.inputs.pixel_values.to_vector<float>(), one.pixel_values.to_vector<float>());
+    const Ids labels = values_of(batch.inputs.labels);
+    Ids suffix;
+    for (std::int64_t i = 0; i < batch.inputs.labels.shape()[1]; ++i)
+        if (labels[static_cast<std::size_t>(i)] != -100) suffix.push_back(labels[static_cast<std::size_t>(i)]);
+    EXPECT_EQ(test.tokenizer->decode(suffix), data::Scenes(set.folder / "set.scenes.json").texts_at(5).suffix + "</s>");
+    const NoGrad no_grad;
+    EXPECT_TRUE(std::isfinite(objective->loss(test.model(), batch, {}).item()));
 }
 
 TEST(PrefixObjective, NeedsAModelThatTalksAboutPictures) {

@@ -63,11 +63,13 @@ TEST(Metrics, GoOnAfterTheCheckpointAndDropATornLine) {
     folder.write("metrics.jsonl", "{\"step\":1,\"loss\":3}\n{\"step\":2,\"loss\":2}\n{\"step\":3,\"loss\":1}\n{\"st");
     {
         Metrics metrics(folder / "metrics.jsonl", 2);
-        metrics.add_validation(2, 0.5);
+        metrics.add_validation(2, {.loss = 0.5, .targets = 1});
+        metrics.add_validation(2, {.loss = 0.5, .targets = 4, .answers = {.all = 4, .right = 3}});
         EXPECT_EQ(metrics.losses().size(), 2u);
     }
     EXPECT_EQ(folder.read("metrics.jsonl"),
-              "{\"step\":1,\"loss\":3}\n{\"step\":2,\"loss\":2}\n{\"step\":2,\"validation_loss\":0.5}\n");
+              "{\"step\":1,\"loss\":3}\n{\"step\":2,\"loss\":2}\n{\"step\":2,\"validation_loss\":0.5}\n"
+              "{\"step\":2,\"validation_loss\":0.5,\"validation_accuracy\":0.75}\n");
 }
 
 }  // namespace

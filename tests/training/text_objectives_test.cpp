@@ -287,8 +287,8 @@ TEST(PairsObjective, RowsOfDifferentLengthsLearnAsTheyDoAlone) {
         ASSERT_EQ(objective->examples(), 3);
         const TrainingBatch all = objective->batch({0, 1, 2}, key);
         const Ids mask = values_of(all.inputs.attention_mask), labels = values_of(all.inputs.labels);
-        EXPECT_EQ(all.inputs.input_ids.shape(), (Shape{3, 14}));
-        EXPECT_EQ(std::count(mask.begin(), mask.begin() + 14, 1), 6);  // "a dog" and its end
+        EXPECT_EQ(all.inputs.input_ids.shape(), (Shape{3, 13}));
+        EXPECT_EQ(std::count(mask.begin(), mask.begin() + 13, 1), 5);  // "a dog"
         EXPECT_EQ(all.inputs.labels.shape(), (Shape{3, 14}));
         EXPECT_EQ(labels[8], *test.tokenizer->special.eos);
         EXPECT_EQ(std::count(labels.begin(), labels.begin() + 14, -100), 14 - 9);
@@ -309,7 +309,7 @@ TEST(PairsObjective, LongTextsKeepTheirEnd) {
     folder.write("a.tsv", "abcdefgh\thgfedcba\n");
     const ObjectiveCase test(folder, recipe(encoder_decoder, "pairs", "\"length\": 4"), "a.tsv");
     const models::Batch batch = test.make()->batch({0}, key).inputs;
-    EXPECT_EQ(test.tokenizer->decode(values_of(batch.input_ids)), "abc</s>");
+    EXPECT_EQ(test.tokenizer->decode(values_of(batch.input_ids)), "abcd");
     EXPECT_EQ(test.tokenizer->decode(values_of(batch.labels)), "hgf</s>");
 }
 

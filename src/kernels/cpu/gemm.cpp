@@ -286,6 +286,7 @@ void gemm_on_cpu(const View& a, const View& b, const View& bias, const View& c, 
     const Problem p{a, b, bias, c, options};
     if (c.elements() == 0) return;
     if (a.size(-1) == 0) return run_without_inner(p);
+    kernels::count_gemm(a, c);
     if (a.dtype == DType::F64) return run_f64(p);
     if (run_as_dots(p)) return;
     const bool in_bf16 = a.dtype == DType::BF16 && has_gemm_bf16() && (options.alpha == 1 || !bias.defined());

@@ -153,6 +153,7 @@ void gemm_on_cuda(const View& a, const View& b, const View& bias, const View& c,
         if (bias.defined()) add_bias(bias, c);
         return;
     }
+    kernels::count_gemm(a, c);
     const Operand left(a, b.dtype), right(b, b.dtype), result(c, c.dtype, false);
     left.fill_from(a);
     right.fill_from(b);

@@ -1,7 +1,5 @@
 #include "nn/attention/additive.h"
 
-#include "ops/additive_attention.h"
-
 namespace tessera::nn {
 
 AdditiveAttention::AdditiveAttention(const AdditiveSettings& settings)
@@ -9,9 +7,9 @@ AdditiveAttention::AdditiveAttention(const AdditiveSettings& settings)
       key(settings.key_width, settings.hidden, false),
       score(Tensor::deferred({settings.hidden})) {}
 
-Tensor AdditiveAttention::forward(const Tensor& queries, const Tensor& projected_keys, const Tensor& values,
-                                  const Tensor& lengths) const {
-    return ops::additive_attention(query.forward(queries), projected_keys, score, values, lengths).output;
+ops::AdditiveAttention AdditiveAttention::forward(const Tensor& queries, const Tensor& projected_keys,
+                                                  const Tensor& values, const Tensor& lengths) const {
+    return ops::additive_attention(query.forward(queries), projected_keys, score, values, lengths);
 }
 
 void AdditiveAttention::visit(const Visitor& visitor) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nn/linear.h"
+#include "ops/additive_attention.h"
 
 namespace tessera::nn {
 
@@ -18,9 +19,9 @@ class AdditiveAttention : public Module {
 
     // What comes from the keys is made once and used at every step of a decoder.
     Tensor project_keys(const Tensor& keys) const { return key.forward(keys); }  // (B, K, key width) → (B, K, hidden)
-    // queries (B, Q, query width), values (B, K, V), lengths i64 (B) or undefined → (B, Q, V)
-    Tensor forward(const Tensor& queries, const Tensor& projected_keys, const Tensor& values,
-                   const Tensor& lengths) const;
+    // queries (B, Q, query width), values (B, K, V), lengths i64 (B) or undefined → (B, Q, V), and weights (B, Q, K)
+    ops::AdditiveAttention forward(const Tensor& queries, const Tensor& projected_keys, const Tensor& values,
+                                   const Tensor& lengths) const;
     void visit(const Visitor& visitor) override;
 
     Linear query, key;

@@ -5,6 +5,8 @@
 
 #include "nn/attention/ring_cache.h"
 #include "ops/binary.h"
+#include "ops/matmul.h"
+#include "ops/softmax.h"
 #include "ops/views.h"
 
 namespace tessera::nn {
@@ -153,12 +155,29 @@ KeyValues DotProductAttention::project(const Tensor& memory, const Context& cont
             heads_of(value.forward(memory, context), settings_.kv_heads)};
 }
 
+// The fused op keeps no weights, so they are made once more: q (B, U, H, D), k (B, S, K, D) → (B, U, S).
+Tensor DotProductAttention::weights_of(const Tensor& q, const Tensor& k, const ops::AttentionMask& mask) const {
+    check(!mask.lengths.defined() && !mask.starts.defined(),
+          "attention: weights can be seen of texts without padding only");
+    const std::int64_t shared = settings_.heads / settings_.kv_heads;
+    const double scale = settings_.scale.value_or(1 / std::sqrt(static_cast<double>(settings_.head_width)));
+    Tensor sum;
+    for (std::int64_t head = 0; head < settings_.heads; ++head) {
+        const Tensor keys = ops::transpose(ops::select(k, 2, head / shared), 1, 2);
+        const Tensor scores = ops::scale(ops::matmul(ops::select(q, 2, head), keys), scale);
+        const Tensor weights = ops::softmax(scores);
+        sum = sum.defined() ? ops::add(sum, weights) : weights;
+    }
+    return ops::scale(sum, 1 / static_cast<double>(settings_.heads));
+}
+
 Tensor DotProductAttention::attend(const Tensor& x, const KeyValues& memory, const ops::AttentionMask& mask,
                                    const Context& context) const {
     ops::AttentionOptions how = options(context);
     how.mask = mask;
-    const Tensor mixed =
-        ops::attention(heads_of(query.forward(x, context), settings_.heads), memory.key, memory.value, how);
+    const Tensor q = heads_of(query.forward(x, context), settings_.heads);
+    if (context.cross_attention) context.cross_attention->push_back(weights_of(q, memory.key, mask));
+    const Tensor mixed = ops::attention(q, memory.key, memory.value, how);
     return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}), context);
 }
 

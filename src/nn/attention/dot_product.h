@@ -53,6 +53,7 @@ class DotProductAttention : public SelfAttention {
    private:
     Tensor heads_of(const Tensor& projected, std::int64_t heads) const;
     ops::AttentionOptions options(const Context& context) const;
+    Tensor weights_of(const Tensor& q, const Tensor& k, const ops::AttentionMask& mask) const;
     void add_alibi(ops::AttentionOptions& how, const KeyValues& seen, std::int64_t count, const Tensor& starts,
                    Cache* cache) const;
 

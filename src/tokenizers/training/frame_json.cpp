@@ -1,4 +1,7 @@
 // tokenizer.json as the reference library writes it, for each kind that can be trained.
+#include <optional>
+#include <set>
+
 #include "core/error.h"
 #include "tokenizers/component.h"
 #include "tokenizers/training/trained_tokenizer.h"
@@ -52,15 +55,15 @@ Json classifier_template() {
              Json::object().set("[CLS]", template_token("[CLS]", 2)).set("[SEP]", template_token("[SEP]", 3)));
 }
 
-Json added_token(const std::string& token, bool with_id, std::size_t id) {
+Json added_token(const std::string& token, std::optional<std::size_t> id, bool special) {
     Json json = Json::object();
-    if (with_id) json.set("id", id);
+    if (id) json.set("id", *id);
     return json.set("content", token)
         .set("single_word", false)
         .set("lstrip", false)
         .set("rstrip", false)
         .set("normalized", false)
-        .set("special", true);
+        .set("special", special);
 }
 
 TokenizerFrame plain_frame(const std::string& kind) {
@@ -101,22 +104,25 @@ TokenizerFrame plain_frame(const std::string& kind) {
 
 }  // namespace
 
-TokenizerFrame frame_of(const std::string& kind, const std::vector<std::string>& more_special) {
-    TokenizerFrame frame = plain_frame(kind);
-    for (const std::string& token : more_special) {
-        check(!token.empty(), "training: a special token is empty");
-        for (const std::string& other : frame.special)
-            check(token != other, "training: the special token ", token, " is there already");
-        frame.special.push_back(token);
-    }
+TokenizerFrame frame_of(const TokenizerTraining& training) {
+    TokenizerFrame frame = plain_frame(training.kind);
+    std::set<std::string> known(frame.special.begin(), frame.special.end());
+    for (const auto* more : {&training.special, &training.whole})
+        for (const std::string& token : *more) {
+            check(!token.empty(), "training: a special token is empty");
+            check(known.insert(token).second, "training: the special token ", token, " is there already");
+            frame.special.push_back(token);
+        }
+    frame.whole = training.whole.size();
     return frame;
 }
 
 TrainedTokenizer written(const TokenizerFrame& frame, const std::string& model, std::int64_t size) {
     Json head = Json::object(), added = Json::array(), config = Json::object(), by_id = Json::object();
     for (std::size_t i = 0; i < frame.special.size(); ++i) {
-        added.push_back(added_token(frame.special[i], true, i));
-        by_id.set(std::to_string(i), added_token(frame.special[i], false, i));
+        const bool special = i + frame.whole < frame.special.size();
+        added.push_back(added_token(frame.special[i], i, special));
+        by_id.set(std::to_string(i), added_token(frame.special[i], {}, special));
     }
     head.set("version", "1.0")
         .set("truncation", Json())

@@ -82,7 +82,7 @@ std::vector<std::string> byte_alphabet() {
 }  // namespace
 
 TrainedTokenizer train_tokenizer(const std::vector<std::filesystem::path>& corpus, const TokenizerTraining& training) {
-    const TokenizerFrame frame = frame_of(training.kind, training.special);
+    const TokenizerFrame frame = frame_of(training);
     const auto specials = static_cast<std::int64_t>(frame.special.size());
     check(training.vocabulary > specials && training.vocabulary <= Vocabulary::most_ids,
           "training: expected a "

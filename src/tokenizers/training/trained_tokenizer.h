@@ -18,6 +18,7 @@ struct TokenizerTraining {
     std::int64_t vocabulary = 8'000;
     std::int64_t least_count = 2;           // of a pair of tokens or of a word
     std::vector<std::string> special = {};  // beside those that the kind has anyway
+    std::vector<std::string> whole = {};    // tokens that are never cut, and are text all the same: <loc0000>
     // What is being done, and how much of it.
     std::function<void(const std::string& what, double done, double total)> report = {};
 };
@@ -32,10 +33,12 @@ TrainedTokenizer train_tokenizer(const std::vector<std::filesystem::path>& corpu
 // The parts of tokenizer.json around the model, as the file has them.
 struct TokenizerFrame {
     std::vector<std::string> special = {};                        // with the ids 0, 1, …
+    std::size_t whole = 0;                                        // the last so many of them are text
     std::vector<std::pair<std::string, std::string>> roles = {};  // "eos_token" and its text
     formats::Json normalizer = {}, pre_tokenizer = {}, post_processor = {}, decoder = {};
 };
-TokenizerFrame frame_of(const std::string& kind, const std::vector<std::string>& more_special);  // throws: no such kind
+// Throws: no such kind, or a token twice.
+TokenizerFrame frame_of(const TokenizerTraining& training);
 // `model` is the text of the member "model".
 TrainedTokenizer written(const TokenizerFrame& frame, const std::string& model, std::int64_t size);
 

@@ -1,6 +1,7 @@
-// Pictures rebuilt from a code: end to end, or layer-wise, each layer rebuilding what the one below it gives.
+// Pictures rebuilt from a code: end to end, or one layer after another, each rebuilding what the one below it gives.
 #include "data/labelled_pictures.h"
-#include "models/layer_wise.h"
+#include "models/catalog.h"
+#include "models/vision.h"
 #include "training/objective_parts.h"
 
 namespace tessera::training {
@@ -9,10 +10,9 @@ namespace {
 class Autoencode final : public Objective {
    public:
     explicit Autoencode(const ObjectiveInputs& inputs)
-        : set_(data::open_pictures(inputs.data, {.with_labels = false})),
-          pictures_(inputs),
-          layer_wise_(inputs.recipe.resolved.boolean("layer_wise")) {
-        check(dynamic_cast<const models::LayerWise*>(&inputs.model) != nullptr, inputs.recipe.resolved.source(),
+        : set_(data::open_pictures(inputs.data, {.with_labels = false})), pictures_(inputs), phases_(inputs) {
+        const models::Vision* vision = models::architecture_of(inputs.model.config).vision;
+        check(vision != nullptr && vision->rebuilds, inputs.recipe.resolved.source(),
               ": objective: the model does not rebuild pictures");
     }
 
@@ -28,16 +28,17 @@ class Autoencode final : public Objective {
     }
 
     Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
-        if (!layer_wise_) return model.loss(batch.inputs, context);
-        return dynamic_cast<const models::LayerWise&>(model).layer_wise_loss(batch.inputs, context);
+        return phases_.loss(model, batch, context);
     }
+
+    std::vector<std::vector<std::string>> phases() const override { return phases_.names(); }
 
     const char* unit() const override { return "pictures"; }
 
    private:
     std::unique_ptr<data::LabelledPictures> set_;
     PictureInput pictures_;
-    bool layer_wise_;
+    LayerPhases phases_;
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Autoencode>(inputs); }

@@ -19,7 +19,8 @@ class Classify final : public Objective {
     explicit Classify(const ObjectiveInputs& inputs)
         : classes_(inputs, data::picture_classes(inputs.recipe.train_data), classes_of(inputs)),
           set_(data::open_pictures(inputs.data, {.classes = classes_.names()})),
-          pictures_(inputs) {}
+          pictures_(inputs),
+          phases_(inputs) {}
 
     std::int64_t examples() const override { return set_->size(); }
 
@@ -40,12 +41,22 @@ class Classify final : public Objective {
     }
 
     const char* unit() const override { return "pictures"; }
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
+        return phases_.loss(model, batch, context);
+    }
+
+    std::vector<std::vector<std::string>> phases() const override { return phases_.names(); }
+
+    Answers answers(const models::Model& model, const TrainingBatch& batch) const override {
+        return highest_scores(model.forward(batch.inputs, batch.context), batch.inputs.labels);
+    }
     std::vector<std::string> classes() const override { return classes_.names(); }
 
    private:
     ClassNames classes_;
     std::unique_ptr<data::LabelledPictures> set_;
     PictureInput pictures_;
+    LayerPhases phases_;
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Classify>(inputs); }

@@ -26,8 +26,9 @@ class Pairs final : public Objective {
         std::int64_t tokens = 0;
         for (const std::int64_t example : examples) {
             const data::TextPair pair = pairs_.at(example);
-            sources.push_back(encoded(pair.source));
-            targets.push_back(encoded(pair.target));
+            sources.push_back(tokenizer_->encode_at_most(pair.source, length_));  // as it is read when translating
+            if (sources.back().empty()) sources.back().push_back(padding_);
+            targets.push_back(ended(pair.target));
             tokens += static_cast<std::int64_t>(sources.back().size() + targets.back().size());
         }
         TrainingBatch result{.units = tokens, .origin = origin_of("pairs", examples)};
@@ -40,9 +41,14 @@ class Pairs final : public Objective {
         return result;
     }
 
+    // A text whose every token is the likeliest one after those before it is the text that greedy decoding writes.
+    Answers answers(const models::Model& model, const TrainingBatch& batch) const override {
+        return highest_scores(model.forward(batch.inputs, batch.context), batch.inputs.labels);
+    }
+
    private:
     // At most `length` tokens, the last of them the end of the text where the tokenizer has one.
-    Ids encoded(std::string_view text) const {
+    Ids ended(std::string_view text) const {
         Ids ids = tokenizer_->encode_at_most(text, length_);
         const std::optional<std::int64_t> end = end_token(*tokenizer_);
         if (!end || (!ids.empty() && (ids.back() == *end || ids.back() == tokenizer_->special.separator))) return ids;

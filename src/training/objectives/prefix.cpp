@@ -1,6 +1,7 @@
 // Texts about pictures (Beyer et al. 2024): picture and prefix see each other, the suffix is foretold token by token,
-// and only the suffix is learned. JSON lines {"image": path, "prefix": …, "suffix": …}.
-#include "data/picture_texts.h"
+// and only the suffix is learned. JSON lines {"image": path, "prefix": …, "suffix": …}, or a scene set (.scenes.json).
+#include "core/parallel.h"
+#include "data/picture_examples.h"
 #include "models/catalog.h"
 #include "models/vision.h"
 #include "training/objective_parts.h"
@@ -13,7 +14,7 @@ class Prefix final : public Objective {
     explicit Prefix(const ObjectiveInputs& inputs)
         : config_(inputs.model.config),
           tokenizer_(inputs.tokenizer),
-          lines_(data::files_ending(inputs.data, {".jsonl", ".ndjson"}), {"prefix", "suffix"}),
+          examples_(data::open_picture_examples(inputs.data)),
           pictures_(inputs),
           length_(inputs.recipe.length),
           padding_(padding_id(inputs)) {
@@ -24,18 +25,17 @@ class Prefix final : public Objective {
         prompt_ = architecture.vision->prompt;
     }
 
-    std::int64_t examples() const override { return lines_.size(); }
+    std::int64_t examples() const override { return examples_->size(); }
 
     TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey) const override {
         std::vector<tokenizers::Ids> ids, types, labels;
         std::vector<formats::Image> images;
         std::int64_t tokens = 0;
-        for (const std::int64_t example : examples) {
-            const data::PictureTexts::Example line = lines_.at(example);
-            images.push_back(formats::read_image(line.image));
+        for (data::PictureExample& example : made(examples)) {
             models::PromptTokens row =
-                prompt_(config_, *tokenizer_, {.text = line.texts[0], .pictures = 1, .answer = line.texts[1]});
-            cut(row, lines_.where(example));
+                prompt_(config_, *tokenizer_, {.text = example.prefix, .pictures = 1, .answer = example.suffix});
+            cut(row, examples_->where(examples[images.size()]));
+            images.push_back(std::move(example.picture));
             tokens += static_cast<std::int64_t>(row.ids.size());
             labels.push_back(row.ids);
             for (std::size_t i = 0; i < row.ids.size(); ++i)
@@ -54,6 +54,15 @@ class Prefix final : public Objective {
     }
 
    private:
+    std::vector<data::PictureExample> made(const std::vector<std::int64_t>& examples) const {
+        std::vector<data::PictureExample> list(examples.size());
+        parallel_for(static_cast<std::int64_t>(list.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+            for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+                list[i] = examples_->at(examples[i]);
+        });
+        return list;
+    }
+
     // A suffix past data.length loses its end.
     void cut(models::PromptTokens& row, const std::string& where) const {
         const auto prefix =
@@ -67,7 +76,7 @@ class Prefix final : public Objective {
 
     formats::Config config_;
     std::shared_ptr<const tokenizers::Tokenizer> tokenizer_;
-    data::PictureTexts lines_;
+    std::unique_ptr<data::PictureExamples> examples_;
     PictureInput pictures_;
     std::int64_t length_, padding_;
     models::PromptTokens (*prompt_)(const formats::Config&, const tokenizers::Tokenizer&,

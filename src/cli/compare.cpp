@@ -1,0 +1,183 @@
+// tessera compare: several recipes trained one after another, and one table of what came out.
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/comparison_table.h"
+#include "cli/terminal.h"
+#include "formats/atomic_file.h"
+#include "training/recipe_keys.h"
+#include "training/run_folder.h"
+#include "training/session.h"
+
+namespace tessera::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using training::FinishedRun;
+using training::Recipe;
+using training::RunFigures;
+
+// A recipe to train, or the folder of a run that is over.
+struct Variant {
+    std::string name;
+    fs::path folder;
+    std::optional<Recipe> recipe = {};
+};
+
+struct Request {
+    std::vector<std::string> words;
+    std::string folder;
+    std::int64_t context = 1024;
+    bool resume = false, overwrite = false, json = false;
+};
+
+// mha.quick.json → mha
+std::string short_name(const fs::path& path) {
+    const fs::path name = path.filename().empty() ? path.parent_path().filename() : path.filename();
+    fs::path stem = fs::is_directory(path) ? name : name.stem();
+    while (stem.extension() == ".quick" || stem.extension() == ".full") stem = stem.stem();
+    return stem.string();
+}
+
+void check_data(const Recipe& recipe) {
+    for (const auto* paths : {&recipe.train_data, &recipe.validation_data})
+        for (const std::string& path : *paths)
+            check(fs::exists(path), recipe.resolved.source(), ": ", path,
+                  ": no such file or folder (tools/fetch_data brings public sets)");
+}
+
+std::vector<Variant> variants_of(const Request& request) {
+    std::vector<std::string> overrides;
+    std::vector<fs::path> paths;
+    for (const std::string& word : request.words)
+        if (word.find('=') == word.npos || fs::exists(word))
+            paths.emplace_back(word);
+        else
+            overrides.push_back(word);
+    std::vector<Variant> variants;
+    std::set<std::string> names;
+    for (const fs::path& path : paths) {
+        check(fs::exists(path), path.string(), ": no such recipe, and no folder of a run");
+        Variant variant{.name = short_name(path), .folder = path};
+        check(names.insert(variant.name).second, path.string(), ": two of the runs would be called '", variant.name,
+              "'");
+        if (!fs::is_directory(path)) {
+            const std::string source = path.string();
+            variant.folder = fs::path(request.folder) / variant.name;
+            variant.recipe =
+                training::read_recipe(training::resolve_recipe(formats::Json::read(path), overrides, source));
+            check_data(*variant.recipe);
+        }
+        variants.push_back(std::move(variant));
+    }
+    check(!variants.empty(), "compare: RECIPE is missing: recipes, or folders of runs");
+    return variants;
+}
+
+bool is_done(const Variant& variant) {
+    const fs::path file = variant.folder / "recipe.json";
+    return fs::exists(file) && training::RunFolder(variant.folder).has_result() &&
+           formats::Json::read(file) == variant.recipe->resolved.json();
+}
+
+void train(const Variant& variant, const Request& request, const std::string& place) {
+    const Recipe& recipe = *variant.recipe;
+    if (request.resume && is_done(variant)) return;
+    Progress progress(text_of(place, " ", variant.name), static_cast<double>(recipe.steps), "steps");
+    training::SessionEvents events;
+    events.on_step = [&](const training::StepReport& report, const char*) {
+        progress.set(static_cast<double>(report.step));
+    };
+    const training::SessionResult result =
+        training::run_session(recipe,
+                              {.folder = variant.folder,
+                               .resume = request.resume,
+                               .overwrite = request.overwrite,
+                               .device = device_named(recipe.resolved.text("device"))},
+                              events);
+    if (request.json) return;
+    std::printf("%s %s: mean loss %.4f", place.c_str(), one_line(variant.name).c_str(), result.loss);
+    if (std::isfinite(result.validation_loss)) std::printf(", validation loss %.4f", result.validation_loss);
+    std::printf(" after %lld steps\n", static_cast<long long>(result.steps));
+    std::fflush(stdout);
+}
+
+// Losses of other objectives, or on other data, stand for something else.
+void check_comparable(const Recipe& first, const Recipe& other) {
+    check(first.objective == other.objective, other.resolved.source(), ": objective ", other.objective, ", while ",
+          first.resolved.source(), " has ", first.objective, ": their losses cannot be compared");
+    check(first.validation_data == other.validation_data, other.resolved.source(), ": other validation data than ",
+          first.resolved.source(), "; data.validation=… gives all of them the same");
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+    formats::AtomicFile file(path);
+    file.write(text);
+    file.commit();
+}
+
+int report(const std::vector<FinishedRun>& runs, const Request& request) {
+    std::vector<RunFigures> figures;
+    for (const FinishedRun& run : runs) figures.push_back(training::figures_of(run));
+    training::measure_decoding(runs, figures, request.context);
+    const std::string table = markdown_of(figures, runs[0].recipe.objective == "causal" ? "tokens" : "units");
+    const formats::Json json = json_of(figures);
+    const fs::path folder = request.folder;
+    write_text(folder / "comparison.md", table);
+    json.write(folder / "comparison.json");
+    const fs::path name = fs::absolute(folder).lexically_normal();
+    write_text(folder / "curves.svg",
+               svg_of(loss_curves(figures, (name.filename().empty() ? name.parent_path() : name).filename().string())));
+    if (request.json)
+        std::printf("%s\n", json.dump().c_str());
+    else
+        std::printf("\n%s\n%s: comparison.md, comparison.json, curves.svg\n", table.c_str(), request.folder.c_str());
+    return 0;
+}
+
+}  // namespace
+
+int compare_command(const std::vector<std::string>& arguments) {
+    Request request;
+    Arguments parser("compare",
+                     "Trains recipes one after another, and puts what came out side by side: size, loss, speed and "
+                     "cache in one table, the losses in one picture.",
+                     "tessera compare recipes/shapes/*.quick.json steps=100 -o runs/shapes");
+    parser.positionals("RECIPE", request.words,
+                       "recipes, or folders of runs that are over; and key=value settings for all the recipes");
+    parser.option("-o,--output", request.folder, "the folder to write; each recipe's run is a folder in it");
+    parser.option("--context", request.context, "how long the text is after which decoding is measured, in tokens");
+    parser.flag("--resume", request.resume, "keep runs that are over, go on with those that are not");
+    parser.flag("--overwrite", request.overwrite, "remove the checkpoints of earlier runs in the folder");
+    parser.json(request.json);
+    if (const auto status = parser.parse(arguments)) return *status;
+    if (request.folder.empty()) {
+        std::fprintf(stderr, "tessera compare: -o DIR is missing; see tessera compare --help\n");
+        return 2;
+    }
+    constexpr std::int64_t longest_context = 1 << 20;
+    check(request.context > 0 && request.context <= longest_context, "--context: expected 1 to ", longest_context,
+          ", found ", request.context);
+    const std::vector<Variant> variants = variants_of(request);
+    const Recipe* first = nullptr;
+    for (const Variant& variant : variants) {
+        if (!variant.recipe) continue;
+        if (first) check_comparable(*first, *variant.recipe);
+        first = first ? first : &*variant.recipe;
+    }
+    for (std::size_t i = 0; i < variants.size(); ++i)
+        if (variants[i].recipe) train(variants[i], request, text_of(i + 1, "/", variants.size()));
+    std::vector<FinishedRun> runs;
+    for (const Variant& variant : variants) {
+        const Device device = variant.recipe ? device_named(variant.recipe->resolved.text("device")) : cpu;
+        runs.push_back(training::open_run(variant.name, variant.folder, device));
+        check_comparable(runs[0].recipe, runs.back().recipe);
+    }
+    training::RunFolder(request.folder);
+    return report(runs, request);
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,97 @@
+// tessera scenes score: a model answers what is asked about scenes, and the answers are marked.
+#include <cstdio>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "core/parallel.h"
+#include "data/scene_scores.h"
+#include "data/scenes.h"
+#include "inference/generator.h"
+#include "inference/picture_prompt.h"
+#include "inference/text_model.h"
+#include "tensor/tape.h"
+
+namespace tessera::cli {
+namespace {
+
+// The most probable answers, token by token.
+std::vector<std::string> answers_of(const inference::TextModel& model, const std::vector<data::Scene>& scenes) {
+    std::vector<std::string> texts;
+    std::vector<formats::Image> pictures;
+    for (const data::Scene& scene : scenes) {
+        texts.push_back(scene.prefix);
+        pictures.push_back(scene.picture);
+    }
+    const inference::PicturePrompts prompts =
+        inference::prompts_with_own_picture(model.path, model.config, model.text(), texts, pictures, model.device);
+    inference::GenerateOptions options{.max_new_tokens = 96};
+    if (model.text().special.eos) options.stop_ids = {*model.text().special.eos};
+    const inference::Generated generated = inference::generate(*model.model, prompts.batch, options);
+    std::vector<std::string> answers;
+    for (const auto& tokens : generated.tokens) answers.push_back(model.text().decode(tokens, true));
+    return answers;
+}
+
+void print_row(const data::SceneScores& scores, data::SceneTask task) {
+    const data::SceneScore& score = scores[task];
+    if (score.asked == 0) return;
+    std::printf("%-8s %7s questions   %5.1f %% exact", data::scene_task_names[static_cast<std::size_t>(task)],
+                with_separators(score.asked).c_str(), 100 * score.exact_share());
+    if (task == data::SceneTask::detect) std::printf("   mean IoU %.3f", score.mean_overlap());
+    if (task == data::SceneTask::ocr) std::printf("   character error %.1f %%", 100 * score.character_error());
+    std::printf("\n");
+}
+
+}  // namespace
+
+int scenes_score_command(const std::vector<std::string>& arguments) {
+    std::string folder, file, device_name = "cpu";
+    std::int64_t count = 1000, batch = 32, shown = 0;
+    bool json = false;
+    Arguments parser("scenes score",
+                     "A model answers what is asked about scenes; exact answers are counted, boxes compared by their\n"
+                     "overlap, and texts by the characters that are wrong.",
+                     "tessera scenes score models/scenes-tiny recipes/scenes/held-out.scenes.json --count 500");
+    parser.positional("DIR", folder, "a vision-language model's folder");
+    parser.positional("FILE", file, "a set of scenes, .scenes.json");
+    parser.option("--count", count, "how many scenes, from the first on");
+    parser.option("--batch", batch, "scenes answered at once");
+    parser.option("--show", shown, "print so many answers with what was expected");
+    parser.device(device_name);
+    parser.json(json);
+    if (const auto status = parser.parse(arguments)) return *status;
+    check(count > 0 && batch > 0 && shown >= 0,
+          "scenes score: expected a --count and --batch from 1 and a --show from 0");
+    const data::Scenes set{std::filesystem::path(file)};
+    const inference::TextModel model =
+        inference::open_text_model(folder, {}, device_named(device_name), inference::NeedsTokenizer::yes);
+    const NoGrad no_grad;
+    count = std::min(count, set.size());
+    data::SceneScores scores;
+    Progress progress("answering", static_cast<double>(count), "scenes");
+    for (std::int64_t begin = 0; begin < count; begin += batch) {
+        std::vector<data::Scene> scenes(static_cast<std::size_t>(std::min(batch, count - begin)));
+        parallel_for(static_cast<std::int64_t>(scenes.size()), 1, [&](std::int64_t first, std::int64_t last) {
+            for (std::int64_t i = first; i < last; ++i) scenes[static_cast<std::size_t>(i)] = set.at(begin + i);
+        });
+        const std::vector<std::string> answers = answers_of(model, scenes);
+        for (std::size_t i = 0; i < scenes.size(); ++i) {
+            scores.add(scenes[i].task, scenes[i].suffix, answers[i]);
+            if (shown > 0 && !json) {
+                --shown;
+                std::printf("%s → %s%s\n", scenes[i].prefix.c_str(), one_line(answers[i]).c_str(),
+                            answers[i] == scenes[i].suffix ? "" : text_of("   (", scenes[i].suffix, ")").c_str());
+            }
+        }
+        progress.set(static_cast<double>(begin) + static_cast<double>(scenes.size()));
+    }
+    if (json) {
+        std::printf("%s\n", scores.json().dump().c_str());
+        return 0;
+    }
+    for (std::size_t task = 0; task < data::scene_tasks; ++task) print_row(scores, static_cast<data::SceneTask>(task));
+    return 0;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,59 @@
+// Tokenizers that are made from the data, without training.
+#include "training/made_tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include "support/temporary_folder.h"
+#include "tokenizers/tokenizer.h"
+
+namespace tessera::training {
+namespace {
+
+using tokenizers::Ids;
+
+class Made : public ::testing::Test {
+   protected:
+    std::shared_ptr<const tokenizers::Tokenizer> make(MadeOf kind, std::int64_t sentinels = 0) const {
+        make_tokenizer({.kind = kind, .data = {data_}, .sentinels = sentinels}, folder_ / "tokenizer");
+        return tokenizers::open_tokenizer(folder_ / "tokenizer");
+    }
+
+    testing::TemporaryFolder folder_;
+    std::string data_ = folder_.write("lines.jsonl",
+                                      "{\"image\": \"art/0042.png\", \"text\": \"red heart\"}\n"
+                                      "{\"image\": \"art/0043.png\", \"text\": \"heart: <unk> é!\"}\n");
+};
+
+TEST_F(Made, Words) {
+    const auto tokenizer = make(MadeOf::words);
+    // Five named tokens, then "!", ":", "<", ">", "heart", "red", "unk", "é": no part of a picture's path.
+    EXPECT_EQ(tokenizer->size(), 5 + 8);
+    EXPECT_EQ(tokenizer->encode("red  heart!"), (Ids{10, 9, 5}));
+    EXPECT_EQ(tokenizer->encode("red cat"), (Ids{10, 3}));  // a word that is not known
+    EXPECT_EQ(tokenizer->decode(Ids{10, 9}), "red heart");
+    EXPECT_EQ(tokenizer->special.eos, 1);
+    EXPECT_EQ(tokenizer->special.padding, 0);
+}
+
+TEST_F(Made, CharactersAndBytes) {
+    const auto characters = make(MadeOf::characters, 2);
+    const Ids ids = characters->encode("heé");
+    EXPECT_EQ(ids.size(), 3u);
+    EXPECT_EQ(characters->decode(ids), "heé");
+    EXPECT_EQ(characters->encode("9"), (Ids{3}));  // stands in a path only
+    EXPECT_EQ(characters->encode("<extra_id_1>"), (Ids{6}));
+    const auto bytes = make(MadeOf::bytes);
+    EXPECT_EQ(bytes->size(), 5 + 256);
+    EXPECT_EQ(bytes->encode("é9").size(), 3u);
+    EXPECT_EQ(bytes->decode(bytes->encode("é9")), "é9");
+}
+
+TEST_F(Made, Names) {
+    EXPECT_EQ(made_of("words"), MadeOf::words);
+    EXPECT_EQ(made_of("bytes"), MadeOf::bytes);
+    EXPECT_EQ(made_of("characters"), MadeOf::characters);
+    EXPECT_FALSE(made_of("a/folder"));
+}
+
+}  // namespace
+}  // namespace tessera::training
