@@ -158,7 +158,7 @@ Tensor Encoder::masked_loss(const Batch& batch, const nn::Context& context) cons
     const Tensor hidden = encode(batch, context);  // (B, T, width)
     const Tensor asked = ops::embedding(ops::reshape(hidden, {batch.labels.elements(), hidden.size(2)}),
                                         Tensor::from(places, shape).to(device));
-    return ops::cross_entropy(head_->forward(asked, tokens_), Tensor::from(wanted, shape).to(device),
+    return ops::cross_entropy(head_->forward(asked, tokens_, context), Tensor::from(wanted, shape).to(device),
                               loss_options(context));
 }
 
