@@ -36,7 +36,7 @@ class Counting {
         SessionResult result{.steps = steps_, .validation_loss = std::numeric_limits<double>::quiet_NaN()};
         counted_->estimate();
         if (validation_) result.validation_loss = evaluate();
-        result.loss = loss_of(*seen);
+        result.loss = result_on(*seen).loss;
         write_loss_plot(folder_.path() / "loss.svg", *metrics_, options_.folder.filename().string());
         start_.save(folder_.path());
         return result;
@@ -84,15 +84,15 @@ class Counting {
             }
     }
 
-    double loss_of(const Objective& objective) const {
-        return training::evaluate(*start_.model, objective, recipe_, options_.device, recipe_.evaluate_batches).loss;
+    Evaluation result_on(const Objective& objective) const {
+        return training::evaluate(*start_.model, objective, recipe_, options_.device);
     }
 
     double evaluate() {
-        const double loss = loss_of(*validation_);
-        metrics_->add_validation(steps_, loss);
-        if (events_.on_validation) events_.on_validation(steps_, loss);
-        return loss;
+        const Evaluation result = result_on(*validation_);
+        metrics_->add_validation(steps_, result);
+        if (events_.on_validation) events_.on_validation(steps_, result);
+        return result.loss;
     }
 
     const Recipe& recipe_;
