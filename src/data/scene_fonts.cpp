@@ -20,10 +20,12 @@ constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 
 fs::path find_font(const std::string& name, const std::vector<fs::path>& folders, const std::string& source) {
     for (const fs::path& folder : folders) {
+        fs::path found;  // the first by name, where two packages have such a file
         std::error_code error;
         fs::recursive_directory_iterator walk(folder, fs::directory_options::skip_permission_denied, error);
         for (; !error && walk != fs::recursive_directory_iterator(); walk.increment(error))
-            if (walk->path().filename() == name) return walk->path();
+            if (walk->path().filename() == name && (found.empty() || walk->path() < found)) found = walk->path();
+        if (!found.empty()) return found;
     }
     const std::string package = font_package(name);
     fail(source, ": fonts: no file ", name, " in ", folders.back().string(),

@@ -36,7 +36,7 @@ class Counting {
         SessionResult result{.steps = steps_, .validation_loss = std::numeric_limits<double>::quiet_NaN()};
         counted_->estimate();
         if (validation_) result.validation_loss = evaluate();
-        result.loss = result_on(*seen).loss;
+        result.loss = evaluation_of(*seen).loss;
         write_loss_plot(folder_.path() / "loss.svg", *metrics_, options_.folder.filename().string());
         start_.save(folder_.path());
         return result;
@@ -84,15 +84,16 @@ class Counting {
             }
     }
 
-    Evaluation result_on(const Objective& objective) const {
-        return training::evaluate(*start_.model, objective, recipe_, options_.device);
+    Evaluation evaluation_of(const Objective& objective) const {
+        return training::evaluate(*start_.model, objective, recipe_, options_.device,
+                                  recipe_.evaluate_batches * recipe_.batch);
     }
 
     double evaluate() {
-        const Evaluation result = result_on(*validation_);
-        metrics_->add_validation(steps_, result);
-        if (events_.on_validation) events_.on_validation(steps_, result);
-        return result.loss;
+        const Evaluation found = evaluation_of(*validation_);
+        metrics_->add_validation(steps_, found);
+        if (events_.on_validation) events_.on_validation(steps_, found);
+        return found.loss;
     }
 
     const Recipe& recipe_;

@@ -150,12 +150,9 @@ void Trainer::check_loss(double loss, const std::string& origin) const {
 }
 
 Evaluation Trainer::evaluate(const Objective& validation) const {
-    return training::evaluate(model_, validation, recipe_, device_);
-}
-
-Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe, Device device) {
-    const std::int64_t all = (objective.examples() + recipe.batch - 1) / recipe.batch;  // batches
-    return evaluate(model, objective, recipe, device, std::min(recipe.evaluate_batches, all) * recipe.batch);
+    const std::int64_t all = (validation.examples() + recipe_.batch - 1) / recipe_.batch;  // batches
+    return training::evaluate(model_, validation, recipe_, device_,
+                              std::min(recipe_.evaluate_batches, all) * recipe_.batch);
 }
 
 std::int64_t targets_of(const TrainingBatch& batch) {

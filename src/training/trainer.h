@@ -27,8 +27,6 @@ struct Evaluation {
 // Over the first examples of a set, in the data's order.
 Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe, Device device,
                     std::int64_t most_examples);
-// Over as many batches as the recipe evaluates.
-Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe, Device device);
 
 class Trainer {
    public:

@@ -5,11 +5,13 @@
 
 #include <map>
 #include <regex>
+#include <set>
 
 #include "core/parallel.h"
 #include "data/picture_examples.h"
 #include "data/scene_words.h"
 #include "support/expect_error.h"
+#include "support/goldens.h"
 #include "support/scene_set.h"
 
 namespace tessera::data {
@@ -275,6 +277,41 @@ TEST(Scenes, EachSettingChangesWhatItSays) {
     }
 }
 
+TEST(Scenes, NoMoreThingsThanTheSetAllows) {
+    const SceneSet set;
+    for (const std::int64_t most : {1, 2, 3}) {
+        const std::string tasks = most > 1 ? "" : R"(, "tasks": {"caption": 1, "count": 1, "detect": 1, "ocr": 1})";
+        const Scenes scenes = set.open(everything + text_of(", \"most\": ", most) + tasks);
+        std::size_t largest = 0;
+        for (std::int64_t i = 0; i < 100; ++i) largest = std::max(largest, scenes.texts_at(i).objects.size());
+        EXPECT_EQ(largest, static_cast<std::size_t>(most));
+    }
+    // One name alone is enough for some tasks.
+    const Scenes dogs = set.open(
+        R"("styles": ["plain"], "objects": ["dog"], "shapes": false, "fonts": [], "tasks": {"caption": 1, "detect": 1})");
+    for (std::int64_t i = 0; i < 50; ++i) EXPECT_NE(dogs.at(i).suffix.find("dog"), std::string::npos);
+}
+
+// What a model is tested on in the end, it has never seen.
+TEST(Scenes, HeldOutStylesAndFontsAreInNoOtherSet) {
+    const auto read = [](const std::filesystem::path& file) {
+        return read_scene_settings(formats::Config(formats::Json::read(file), file.string()));
+    };
+    const std::filesystem::path folder = testing::source_path("recipes/scenes");
+    const SceneSettings held_out = read(folder / "held-out.scenes.json");
+    std::set<std::uint64_t> seeds;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        const SceneSettings settings = read(entry.path());
+        EXPECT_TRUE(seeds.insert(settings.seed).second) << entry.path();
+        EXPECT_EQ(settings.size, held_out.size);
+        if (entry.path().filename() == "held-out.scenes.json") continue;
+        for (const std::string& style : settings.styles) EXPECT_NE(style, held_out.styles.at(0)) << entry.path();
+        for (const std::string& font : settings.fonts)
+            EXPECT_EQ(std::count(held_out.fonts.begin(), held_out.fonts.end(), font), 0) << entry.path();
+    }
+    EXPECT_GE(seeds.size(), 3u);
+}
+
 TEST(Scenes, BadFilesAreNamedWithTheirField) {
     const SceneSet set;
     const auto refuse = [&](const std::string& more, std::initializer_list<std::string> parts) {
@@ -299,6 +336,8 @@ TEST(Scenes, BadFilesAreNamedWithTheirField) {
     refuse(R"("styles": ["plain"], "objects": ["Dog; cup"])", {"objects", "Dog; cup"});
     refuse(R"("styles": ["plain"], "objects": ["red circle"])", {"objects", "red circle"});
     refuse(R"("objects": ["dog"])", {"objects", "styles"});
+    refuse(R"("most": 0)", {"most", "0"});
+    refuse(R"("most": 1)", {"most", "where"});
     refuse(R"("shapes": false)", {"styles", "nothing to show"});
     refuse(R"("shapes": false, "styles": ["plain"], "objects": ["dog"])", {"objects", "two"});
     expect_error([&] { Scenes{set.folder.write("x.scenes.json", "{}")}; }, {"x.scenes.json", "pictures"});

@@ -49,7 +49,7 @@ const char* const kneser_ney = R"({"model_type": "ngram", "order": 5, "smoothing
 TEST_F(Counting, MoreTextForetellsBetterAndTheFolderIsAModel) {
     std::vector<double> losses;
     SessionEvents events;
-    events.on_validation = [&](std::int64_t, const Evaluation& result) { losses.push_back(result.loss); };
+    events.on_validation = [&](std::int64_t, double loss) { losses.push_back(loss); };
     const SessionResult result = run(recipe_text(folder_, kneser_ney), events);
     // 8 × 32 characters a step, and the end of the text.
     const auto tokens = folder_.read("seen.txt").size() + 1;
