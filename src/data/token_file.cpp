@@ -42,6 +42,8 @@ TokenFile::TokenFile(const fs::path& path) : file_(std::make_shared<MappedFile>(
     stamp_.assign(reinterpret_cast<const char*>(ends_ + footer.documents), footer.stamp_bytes);
     check(documents_ == 0 ? count_ == 0 : ends_[documents_ - 1] == footer.tokens, path.string(),
           ": its last document does not end with its last token");
+    for (std::int64_t i = 1; i < documents_; ++i)
+        check(ends_[i - 1] <= ends_[i], path.string(), ": document ", i, " ends before the one in front of it");
 }
 
 TokenFileWriter::TokenFileWriter(const fs::path& path, const std::string& stamp) : file_(path), stamp_(stamp) {}

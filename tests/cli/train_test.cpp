@@ -246,7 +246,7 @@ TEST_F(Train, AdaptersRunAloneAndMergedAlike) {
                       .out.find_first_not_of("0123456789,\n"),
                   std::string::npos);
     const auto loss = [&](const std::string& path) {
-        const Json result = json_of({"eval", path, data(), "data.length=24"});
+        const Json result = json_of({"eval", path, data(), "data.length=24", "data.separator=.\n"});
         return result.find("loss")->as_number();
     };
     EXPECT_NEAR(loss(at("adapter")), loss(at("merged")), 1e-5);
