@@ -248,13 +248,13 @@ TEST(DotProductAttention, WhatCrossAttentionLookedAtMixesTheValues) {
     std::vector<Tensor> seen;
     Context context;
     context.cross_attention = &seen;
-    const Tensor out = module.attend(x, module.project(memory), {}, context);
+    const Tensor out = module.attend(x, module.project(memory, {}), {}, context);
     ASSERT_EQ(seen.size(), 1u);
     EXPECT_LE(relative_error(module.output.forward(ops::matmul(seen[0], module.value.forward(memory))), out), 1e-12);
     // Of several heads it is the mean: each row still sums to one.
     DotProductAttention several({.width = 6, .heads = 3, .kv_heads = 1});
     randomise(several);
-    several.attend(x, several.project(x), {}, context);
+    several.attend(x, several.project(x, {}), {}, context);
     for (const double total : ops::sum(seen[1], {2}).to_vector<double>()) EXPECT_NEAR(total, 1, 1e-12);
 }
 
