@@ -124,24 +124,6 @@ void check_classes(const training::Objective& objective, const models::Config& c
     }
 }
 
-Json json_of(const training::Evaluation& result) {
-    Json out = Json::object().set("loss", result.loss).set("targets", result.targets);
-    if (result.answers.all > 0)
-        out.set("accuracy", result.answers.share())
-            .set("error_rate", 1 - result.answers.share())
-            .set("right", result.answers.right)
-            .set("answers", result.answers.all);
-    return out;
-}
-
-void print(const training::Evaluation& result) {
-    if (result.answers.all > 0)
-        std::printf("accuracy %.2f %%, error rate %.2f %% (%s of %s right), ", 100 * result.answers.share(),
-                    100 - 100 * result.answers.share(), with_separators(result.answers.right).c_str(),
-                    with_separators(result.answers.all).c_str());
-    std::printf("loss %.4f over %s targets\n", result.loss, with_separators(result.targets).c_str());
-}
-
 // BLEU of the model's own translations of the pairs.
 data::Bleu bleu_of(const std::string& folder, const training::Recipe& recipe, Device device, std::int64_t beams,
                    std::int64_t most_pairs) {
@@ -160,28 +142,96 @@ data::Bleu bleu_of(const std::string& folder, const training::Recipe& recipe, De
     return inference::translation_score(model, settings, pairs, options);
 }
 
+// What is told of a model: which of these there are depends on what it was trained for.
+struct Figures {
+    training::Evaluation result = {};
+    std::vector<training::Choice> choices = {};
+    std::optional<Bits> bits = {};
+    std::optional<data::Bleu> bleu = {};
+};
+
+struct Wanted {
+    std::string folder = {};
+    Device device = cpu;
+    std::int64_t batches = 0, beams = 1;  // batches: 0 for all
+};
+
+Figures figures_of(const Wanted& wanted, const training::Recipe& recipe, const training::ObjectiveInputs& inputs) {
+    const std::unique_ptr<training::Objective> objective = training::make_objective(inputs);
+    check_classes(*objective, inputs.model.config);
+    const std::int64_t all = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t examples = wanted.batches > 0 ? wanted.batches * recipe.batch : all;
+    Figures figures{.result = training::evaluate(inputs.model, *objective, recipe, wanted.device,
+                                                 std::min(examples, recipe.limit))};
+    if (recipe.objective == "contrastive")
+        figures.choices = training::choices_of(training::retrieve(inputs.model, *objective, recipe, wanted.device,
+                                                                  wanted.batches > 0 ? wanted.batches : all));
+    if (recipe.objective == "causal") figures.bits = bits_of(figures.result.loss, inputs);
+    if (recipe.objective == "pairs")
+        figures.bleu = bleu_of(wanted.folder, recipe, wanted.device, wanted.beams, examples);
+    return figures;
+}
+
+Json json_of(const Figures& figures) {
+    const training::Evaluation& result = figures.result;
+    Json out = Json::object().set("loss", result.loss).set("targets", result.targets);
+    if (result.answers.all > 0)
+        out.set("accuracy", result.answers.share())
+            .set("error_rate", 1 - result.answers.share())
+            .set("right", result.answers.right)
+            .set("answers", result.answers.all);
+    if (figures.bits)
+        out.set("perplexity", std::exp(result.loss))
+            .set("bits_per_byte", figures.bits->per_byte)
+            .set("bits_per_character", figures.bits->per_character);
+    if (!figures.choices.empty()) out.set("zero_shot", json_of(figures.choices));
+    if (figures.bleu) out.set("bleu", figures.bleu->score()).set("brevity_penalty", figures.bleu->brevity_penalty());
+    return out;
+}
+
+void print(const Figures& figures, std::int64_t beams) {
+    const training::Evaluation& result = figures.result;
+    const std::string targets = with_separators(result.targets);
+    if (result.answers.all > 0)
+        std::printf("accuracy %.2f %%, error rate %.2f %% (%s of %s right), ", 100 * result.answers.share(),
+                    100 - 100 * result.answers.share(), with_separators(result.answers.right).c_str(),
+                    with_separators(result.answers.all).c_str());
+    if (figures.bits)
+        std::printf("loss %.4f, perplexity %.4f, %.4f bits per byte, %.4f bits per character over %s tokens\n",
+                    result.loss, std::exp(result.loss), figures.bits->per_byte, figures.bits->per_character,
+                    targets.c_str());
+    else
+        std::printf("loss %.4f over %s targets\n", result.loss, targets.c_str());
+    print_choices(figures.choices);
+    if (figures.bleu)
+        std::printf("BLEU %.2f (brevity penalty %.3f, %lld beams)\n", figures.bleu->score(),
+                    figures.bleu->brevity_penalty(), static_cast<long long>(beams));
+}
+
 }  // namespace
 
 int eval_command(const std::vector<std::string>& arguments) {
-    std::string folder, device_name = "cpu";
+    Wanted wanted;
+    std::string device_name = "cpu";
     std::vector<std::string> data;
-    std::int64_t batches = 0, beams = 1;
     bool json = false;
     Arguments parser("eval",
                      "A model's loss on data, as training takes it; for texts also perplexity and bits per byte, for "
                      "classifiers the accuracy, for pictures with texts how often the right text is found, for "
                      "sentence pairs BLEU.",
                      "tessera eval DIR held-out.txt data.length=256");
-    parser.positional("DIR", folder, "a folder of the Hub's layout or of adapters, or a checkpoint file");
+    parser.positional("DIR", wanted.folder, "a folder of the Hub's layout or of adapters, or a checkpoint file");
     parser.positionals("DATA", data, "files or folders, and key=value settings (tessera train --keys lists them)");
-    parser.option("--batches", batches, "stop after so many; 0: all of the data");
-    parser.option("--beams", beams, "of the translations that BLEU is taken of, for sentence pairs");
+    parser.option("--batches", wanted.batches, "stop after so many; 0: all of the data");
+    parser.option("--beams", wanted.beams, "of the translations that BLEU is taken of, for sentence pairs");
     parser.device(device_name);
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
-    check(batches >= 0 && batches < (std::int64_t{1} << 31), "--batches: expected 0 or more, found ", batches);
-    check(beams >= 1 && beams <= inference::most_beams, "--beams: expected 1 to ", inference::most_beams, ", found ",
-          beams);
+    const std::string& folder = wanted.folder;
+    check(wanted.batches >= 0 && wanted.batches < (std::int64_t{1} << 31), "--batches: expected 0 or more, found ",
+          wanted.batches);
+    check(wanted.beams >= 1 && wanted.beams <= inference::most_beams, "--beams: expected 1 to ", inference::most_beams,
+          ", found ", wanted.beams);
     check(fs::exists(folder), folder, ": no such file or folder");
     const bool is_adapter = models::is_adapter_folder(folder);
     // Adapters of a file of weights have their tokenizer beside them.
@@ -189,47 +239,18 @@ int eval_command(const std::vector<std::string>& arguments) {
         data.insert(data.begin(), text_of("tokenizer=", folder));
     const training::Recipe recipe =
         recipe_of(folder, is_adapter ? models::base_of_adapters(folder).string() : folder, data);
-    const Device device = device_named(device_name);
-    const training::StartingModel start = training::starting_model(recipe, std::nullopt, device);
+    wanted.device = device_named(device_name);
+    const training::StartingModel start = training::starting_model(recipe, std::nullopt, wanted.device);
     if (is_adapter) models::apply_adapters(*start.model, folder);
     const Scratch scratch;
     training::ObjectiveInputs inputs{
         .recipe = recipe, .model = *start.model, .tokenizer = start.tokenizer, .data = recipe.train_data};
     inputs.cache = scratch.path;
-    const std::unique_ptr<training::Objective> objective = training::make_objective(inputs);
-    check_classes(*objective, start.model->config);
-    const std::int64_t all = std::numeric_limits<std::int64_t>::max();
-    const training::Evaluation result = training::evaluate(
-        *start.model, *objective, recipe, device, std::min(batches > 0 ? batches * recipe.batch : all, recipe.limit));
-    std::vector<training::Choice> choices;
-    if (recipe.objective == "contrastive")
-        choices = training::choices_of(
-            training::retrieve(*start.model, *objective, recipe, device, batches > 0 ? batches : all));
-    const bool is_text = recipe.objective == "causal";
-    const Bits bits = is_text ? bits_of(result.loss, inputs) : Bits();
-    std::optional<data::Bleu> bleu;
-    if (recipe.objective == "pairs")
-        bleu = bleu_of(folder, recipe, device, beams, batches > 0 ? batches * recipe.batch : all);
-    if (json) {
-        Json out = json_of(result);
-        if (is_text)
-            out.set("perplexity", std::exp(result.loss))
-                .set("bits_per_byte", bits.per_byte)
-                .set("bits_per_character", bits.per_character);
-        if (!choices.empty()) out.set("zero_shot", json_of(choices));
-        if (bleu) out.set("bleu", bleu->score()).set("brevity_penalty", bleu->brevity_penalty());
-        std::printf("%s\n", out.dump().c_str());
-    } else if (is_text) {
-        std::printf("loss %.4f, perplexity %.4f, %.4f bits per byte, %.4f bits per character over %s tokens\n",
-                    result.loss, std::exp(result.loss), bits.per_byte, bits.per_character,
-                    with_separators(result.targets).c_str());
-    } else {
-        print(result);
-        print_choices(choices);
-    }
-    if (bleu && !json)
-        std::printf("BLEU %.2f (brevity penalty %.3f, %lld beams)\n", bleu->score(), bleu->brevity_penalty(),
-                    static_cast<long long>(beams));
+    const Figures figures = figures_of(wanted, recipe, inputs);
+    if (json)
+        std::printf("%s\n", json_of(figures).dump().c_str());
+    else
+        print(figures, wanted.beams);
     return 0;
 }
 
