@@ -9,6 +9,8 @@
 #include "cli/terminal.h"
 #include "inference/chat_prompt.h"
 #include "inference/picture_prompt.h"
+#include "models/catalog.h"
+#include "models/vision.h"
 
 namespace tessera::cli {
 namespace {
@@ -47,6 +49,9 @@ GenerateInputs inputs_of(const GenerateRequest& request, const TextModel& model,
     const std::vector<inference::Prompt> prompts = prompts_of(request, model);
     GenerateInputs inputs;
     if (pictures.empty()) {
+        const models::Vision* vision = models::architecture_of(model.config).vision;
+        check(request.texts.empty() || !vision || !vision->prompt, model.path.string(),
+              ": the model answers about a picture, and there is none; --image PICTURE gives one");
         for (const inference::Prompt& prompt : prompts) inputs.ids.push_back(inference::ids_of(model, prompt));
         inputs.batch = inference::batch_for(model, prompts);
         return inputs;

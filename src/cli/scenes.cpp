@@ -179,6 +179,11 @@ int scenes_command(const std::vector<std::string>& arguments) {
     for (const auto& [name, run] : commands)
         if (!arguments.empty() && arguments[0] == name) return run({arguments.begin() + 1, arguments.end()});
     const bool asked = !arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h");
+    if (!asked && !arguments.empty()) {
+        std::fprintf(stderr, "tessera scenes: there is no '%s'; there are: preview, write, texts, score\n",
+                     one_line(arguments[0]).c_str());
+        return 2;
+    }
     std::fprintf(asked ? stdout : stderr,
                  "tessera scenes preview FILE.scenes.json -o sheet.png     scenes on one sheet, with their texts\n"
                  "tessera scenes write FILE.scenes.json -o DIR             PNG files and JSON lines\n"

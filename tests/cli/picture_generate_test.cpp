@@ -95,6 +95,7 @@ TEST_F(PictureGenerate, BoxesAreListedAndDrawn) {
 
 TEST_F(PictureGenerate, RefusesInOneLine) {
     expect_refusal(1, {"generate", model, "a", "--draw", folder / "out.png"}, {"--draw", "--image"});
+    expect_refusal(1, {"generate", model, "a"}, {"a picture", "--image"});
     expect_refusal(1, {"generate", model, "a", "--image", folder / "none.png"}, {"none.png"});
     expect_refusal(1, {"generate", model, "a", "--image", picture, "--draw", folder / "no/out.png"}, {"--draw", "no"});
     expect_refusal(1, {"generate", model, "<image><image>", "--image", picture}, {"2 pictures"});

@@ -24,6 +24,8 @@ TEST(ScenesCommand, PreviewWritesASheet) {
     EXPECT_EQ(said.find("scenes")->as_integer(), 2);
 }
 
+TEST(ScenesCommand, AWrongNameIsRefused) { expect_refusal(2, {"scenes", "prevew"}, {"prevew", "preview"}); }
+
 TEST(ScenesCommand, WhatIsWrittenIsTheSet) {
     const SceneSet set;
     const std::string file = set.file(everything).string(), out = (set.folder / "out").string();
