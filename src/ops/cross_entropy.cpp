@@ -8,6 +8,7 @@
 #include "ops/binary.h"
 #include "ops/cast.h"
 #include "ops/views.h"
+#include "ops/weight_product.h"
 #include "tensor/tape.h"
 
 namespace tessera::ops {
@@ -130,6 +131,8 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
     check(weight.rank() == 2 && x.rank() >= 1 && x.size(-1) == weight.size(1) && weight.size(0) > 0,
           "linear_cross_entropy: x of ", x.shape(), " does not fit a weight of ", weight.shape());
     const bool is_narrow = weight.dtype() == DType::BF16 || weight.dtype() == DType::F16;
+    if (factor_dtype(x, weight) != x.dtype())
+        return linear_cross_entropy(cast(x, factor_dtype(x, weight)), weight, targets, options);
     if (x.dtype() == DType::F32 && (is_narrow || is_quantised(weight.dtype()))) {
         const Tensor wide = is_narrow ? cast(weight, x.dtype()) : weight.detach().to(x.dtype());
         return linear_cross_entropy(x, wide, targets, options);

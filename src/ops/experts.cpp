@@ -80,7 +80,7 @@ Tensor grouped_linear(const Tensor& x, const Tensor& weight, const ExpertPlan& p
     check(!bias.defined() || (bias.rank() == 2 && bias.size(0) == weight.size(0) && bias.size(1) == weight.size(1) &&
                               bias.dtype() == x.dtype()),
           "grouped_linear: bias of ", bias.shape(), " does not fit weights of ", weight.shape());
-    const Tensor rows = x.detach(), weights = weight.detach(), biases = bias.detach();
+    const Tensor rows = x.detach().to(factor_dtype(x, weight)), weights = weight.detach(), biases = bias.detach();
     const Tensor out = Tensor::empty({x.size(0), weight.size(1)}, x.dtype(), x.device());
     const auto gemm = kernels::gemm.on(x.device());
     for_experts(plan.counts, [&](std::int64_t expert, std::int64_t first, std::int64_t last) {
@@ -92,17 +92,21 @@ Tensor grouped_linear(const Tensor& x, const Tensor& weight, const ExpertPlan& p
         "grouped_linear", out, {x, weight, bias},
         [rows, weights, gemm, counts = plan.counts, wants_x = x.requires_grad(), wants_weight = weight.requires_grad(),
          wants_bias = bias.requires_grad()](const Tensor& gradient) -> Gradients {
+            const DType dtype = gradient.dtype();
+            const Tensor factors = gradient.to(rows.dtype());
             Tensor dx, dw, db;
-            if (wants_x) dx = Tensor::empty(rows.shape(), rows.dtype(), rows.device());
-            if (wants_weight) dw = Tensor::zeros(weights.shape(), rows.dtype(), rows.device());
-            if (wants_bias) db = Tensor::zeros({weights.size(0), weights.size(1)}, rows.dtype(), rows.device());
+            if (wants_x) dx = Tensor::empty(rows.shape(), dtype, rows.device());
+            if (wants_weight) dw = Tensor::zeros(weights.shape(), dtype, rows.device());
+            if (wants_bias) db = Tensor::zeros({weights.size(0), weights.size(1)}, dtype, rows.device());
             for_experts(counts, [&](std::int64_t expert, std::int64_t first, std::int64_t last) {
-                const Tensor piece = slice(gradient, 0, first, last);
+                const Tensor piece = slice(factors, 0, first, last);
                 if (wants_x) multiply_back_by_weight(piece, select(weights, 0, expert), slice(dx, 0, first, last));
                 if (wants_weight)
                     gemm(transpose(piece, 0, 1).view(), slice(rows, 0, first, last).view(), {},
                          select(dw, 0, expert).view(), {});
-                if (wants_bias) kernels::sum.on(piece.device())(piece.view(), slice(db, 0, expert, expert + 1).view());
+                if (wants_bias)
+                    kernels::sum.on(gradient.device())(slice(gradient, 0, first, last).view(),
+                                                       slice(db, 0, expert, expert + 1).view());
             });
             return {dx, dw, db};
         });

@@ -96,7 +96,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     Shape shape = x.shape();
     shape[x.rank() - 1] = weight.size(0);
     const std::int64_t rows = weight.size(1) ? x.elements() / weight.size(1) : Shape(shape).elements();
-    const Tensor flat = reshape(x.detach(), {rows, weight.size(1)});
+    const Tensor flat = reshape(x.detach(), {rows, weight.size(1)}).to(factor_dtype(x, weight));
     const Tensor out = Tensor::empty(shape, x.dtype(), x.device());
     multiply_by_weight(flat, weight.detach(), bias.detach(),
                        out.with_layout({rows, weight.size(0)}, {weight.size(0), 1}, 0));
@@ -105,12 +105,13 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
         [flat, weight, x_shape = x.shape(), wants_x = x.requires_grad(), wants_weight = weight.requires_grad(),
          wants_bias = bias.requires_grad()](const Tensor& output_gradient) -> Gradients {
             const Tensor gradient = reshape(output_gradient, {flat.size(0), weight.size(0)});
+            const Tensor factor = gradient.to(flat.dtype());
             Tensor dx;
             if (wants_x) {
                 dx = Tensor::empty(x_shape, gradient.dtype(), gradient.device());
-                multiply_back_by_weight(gradient, weight.detach(), reshape(dx, flat.shape()));
+                multiply_back_by_weight(factor, weight.detach(), reshape(dx, flat.shape()));
             }
-            return {dx, wants_weight ? weight_gradient(gradient, flat, weight) : Tensor(),
+            return {dx, wants_weight ? weight_gradient(factor, flat, weight) : Tensor(),
                     wants_bias ? sum_to(gradient, {weight.size(0)}) : Tensor()};
         });
 }
