@@ -113,6 +113,7 @@ Recipe read_recipe(const Config& resolved) {
     recipe.clip = from_zero(resolved, "clip", unbounded);
     recipe.label_smoothing = from_zero(resolved, "label_smoothing", 1);
     recipe.z_loss = from_zero(resolved, "z_loss", unbounded);
+    if (resolved.has("balance")) recipe.balance = from_zero(resolved, "balance", unbounded);
     recipe.ema = from_zero(resolved, "ema", 1);
     recipe.spike = from_zero(resolved, "spike", unbounded);
     recipe.lora = read_lora(resolved.section("lora"));

@@ -35,6 +35,7 @@ struct Recipe {
     AdafactorOptions adafactor;
     Schedule schedule;
     double clip = 0, label_smoothing = 0, z_loss = 0, ema = 0, spike = 0;
+    std::optional<double> balance;  // nothing: as the model's config says
     std::optional<models::AdapterSettings> lora;
     std::vector<std::string> freeze;
     std::vector<std::pair<std::string, double>> rates;

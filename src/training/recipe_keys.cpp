@@ -48,6 +48,8 @@ constexpr RecipeKey keys[] = {
     {"clip", number, "1", "the largest norm of all gradients together; 0: as they are"},
     {"label_smoothing", number, "0", "this share of each target is spread over all classes"},
     {"z_loss", number, "0", "this times the squared log of the softmax's sum is added to the loss"},
+    {"balance", number_or_null, "null",
+     "this times how unequally experts are busy is added to the loss; null: as much as the model's config says"},
     {"layer_wise", boolean, "false",
      "autoencode and classify: layers learn one after another, each for its share of the steps"},
     {"freeze", texts, "[]", "parameters whose name contains one of these do not learn"},
@@ -96,6 +98,7 @@ bool fits(KeyKind kind, const Json& value) {
         case text: return value.is_string();
         case count: return value.is_integer() && value.as_integer() >= 0;
         case number: return value.is_number();
+        case number_or_null: return value.is_number() || value.is_null();
         case boolean: return value.is_boolean();
         case text_or_object: return value.is_string() || value.is_object();
         case texts:
@@ -198,6 +201,7 @@ const char* describe(KeyKind kind) {
         case text: return "a text";
         case count: return "a count from 0";
         case number: return "a number";
+        case number_or_null: return "a number or null";
         case boolean: return "true or false";
         case texts: return "a list of texts";
         case numbers_by_name: return "an object of numbers";

@@ -29,6 +29,7 @@ TEST(RecipeKeys, DefaultsCompleteTheLeastRecipe) {
     EXPECT_EQ(recipe.batch, 8);
     EXPECT_EQ(recipe.optimizer, OptimizerKind::adamw);
     EXPECT_FALSE(recipe.lora.has_value());
+    EXPECT_FALSE(recipe.balance.has_value());
     for (const RecipeKey& key : recipe_keys())  // each is written beside the result
         EXPECT_NE(
             recipe.resolved.json().dump(0).find(std::string(key.name).substr(std::string(key.name).rfind('.') + 1)),
@@ -56,6 +57,8 @@ TEST(RecipeKeys, WrongKindsAreRefusedByNameAndValue) {
     expect_error([] { resolved(with(R"("recompute": 1)")); }, {"recompute", "true or false"});
     expect_error([] { resolved(with(R"("freeze": [1])")); }, {"freeze", "a list of texts"});
     expect_error([] { resolved(with(R"("rates": {"a": "b"})")); }, {"rates", "an object of numbers"});
+    expect_error([] { resolved(with(R"("balance": "much")")); }, {"balance", "a number or null"});
+    expect_error([] { read(with(R"("balance": -1)")); }, {"r.json", "balance", "-1"});
     expect_error([] { resolved(with(R"("optimizer": 3)")); }, {"optimizer"});
     expect_error([] { resolved("[]"); }, {"r.json", "an object"});
 }
