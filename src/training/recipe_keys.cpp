@@ -1,6 +1,7 @@
 #include "training/recipe_keys.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/error.h"
 
@@ -142,11 +143,48 @@ void collect(const Json& object, const std::string& prefix, const std::string& s
     }
 }
 
+// The object with the field that a dotted name leads to replaced. Only fields that are there: what a model's
+// configuration may say is not listed here, and a misspelt name would change nothing in silence.
+Json with_field(const Json& object, const std::string& name, Json value, const std::string& source) {
+    const std::size_t dot = name.find('.');
+    const std::string first = name.substr(0, dot);
+    const Json* old = object.find(first);
+    if (!old) {
+        std::vector<std::string> known;
+        for (const Json::Member& member : object.members()) known.push_back(member.key);
+        const std::string nearest = nearest_name(first, known);
+        fail(source, ": the recipe's model has no field '", first, "' to replace",
+             nearest.empty() ? std::string() : text_of("; did you mean '", nearest, "'?"));
+    }
+    if (dot != name.npos) {
+        check(old->is_object(), source, ": the recipe's model has no section '", first, "'");
+        value = with_field(*old, name.substr(dot + 1), std::move(value), source);
+    }
+    Json changed = object;
+    changed.set(first, std::move(value));
+    return changed;
+}
+
+// model.hidden_size=64, where the recipe holds the model's configuration. False where it does not.
+bool override_model(Values& values, const std::string& name, const std::string& given, const std::string& source) {
+    if (!name.starts_with("model.")) return false;
+    for (auto& [key, value] : values)
+        if (key->name == std::string_view("model") && value.is_object()) {
+            const bool is_text = given.empty() || std::isalpha(static_cast<unsigned char>(given[0]));
+            const bool is_word = given == "true" || given == "false" || given == "null";
+            value = with_field(value, name.substr(6), is_text && !is_word ? Json(given) : Json::parse(given, source),
+                               source);
+            return true;
+        }
+    return false;
+}
+
 void override_with(Values& values, const std::string& assignment) {
     const std::size_t equals = assignment.find('=');
     check(equals != assignment.npos && equals > 0, "'", assignment, "': expected key=value, such as steps=200");
     const std::string name = assignment.substr(0, equals), given = assignment.substr(equals + 1);
     const std::string source = text_of("'", assignment, "'");
+    if (override_model(values, name, given, source)) return;
     const RecipeKey* key = find_key(name);
     if (!key) reject_unknown(name, source);
     const bool is_text = key->kind == text || (key->kind == texts && !given.starts_with("[")) ||

@@ -84,6 +84,24 @@ TEST(RecipeKeys, OverridesTakeTheirPlaceAndTheLastOneCounts) {
     expect_error([] { resolved(least, {"steps="}); }, {"steps="});
 }
 
+TEST(RecipeKeys, FieldsOfTheModelAreReplacedWhereTheyAre) {
+    const std::string recipe =
+        R"({"model": {"model_type": "a", "width": 8, "tied": true, "inner": {"x": 1}}, "data": {"train": "a"}})";
+    const auto model = [&](const std::vector<std::string>& overrides) {
+        return resolved(recipe, overrides).section("model");
+    };
+    const formats::Config changed =
+        model({"model.width=16", "model.tied=false", "model.model_type=b", "model.inner.x=2"});
+    EXPECT_EQ(changed.integer("width"), 16);
+    EXPECT_FALSE(changed.boolean("tied"));
+    EXPECT_EQ(changed.text("model_type"), "b");
+    EXPECT_EQ(changed.section("inner").integer("x"), 2);
+    expect_error([&] { model({"model.widht=16"}); }, {"model.widht=16", "did you mean 'width'"});
+    expect_error([&] { model({"model.width.x=16"}); }, {"no section 'width'"});
+    expect_error([&] { model({"model.width=1x"}); }, {"model.width=1x"});
+    expect_error([&] { resolved(least, {"model.width=16"}); }, {"unknown key 'model.width'"});
+}
+
 TEST(Recipe, ValuesThatMakeNoSenseAreRefused) {
     expect_error([] { read(least, {"optimizer.name=adam"}); }, {"optimizer.name", "adamw, adafactor, sgd", "adam"});
     expect_error([] { read(least, {"schedule.name=step"}); }, {"schedule.name", "cosine"});
