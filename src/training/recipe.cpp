@@ -105,6 +105,7 @@ Recipe read_recipe(const Config& resolved) {
     read_shard(data, recipe);
     recipe.limit = data.integer("limit");
     if (recipe.limit == 0) recipe.limit = std::numeric_limits<std::int64_t>::max();
+    recipe.held_out = data.integer("held_out");
     recipe.batch = resolved.positive("batch");
     recipe.accumulate = resolved.positive("accumulate");
     recipe.steps = resolved.positive("steps");

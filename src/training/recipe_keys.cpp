@@ -26,6 +26,8 @@ constexpr RecipeKey keys[] = {
     {"data.separator", text, "\"\"", "cuts text files into documents where it stands"},
     {"data.field", text, "\"text\"", "the member of a JSON line that holds the text"},
     {"data.limit", count, "0", "learn from the first so many examples only; 0: from all"},
+    {"data.held_out", count, "0",
+     "the last so many examples are not learned from, and evaluated on where data.validation is empty"},
     {"data.shuffle", boolean, "true", "another order every epoch, by the seed"},
     {"data.shard", text, "\"0/1\"", "the part of the examples for this process: 2/4 is the third of four"},
     {"data.mask", number, "0.15", "masked: the share of tokens to predict"},

@@ -43,6 +43,9 @@ Trainer::Trainer(models::Model& model, const Objective& objective, const Recipe&
       device_(device),
       phases_(static_cast<std::int64_t>(objective.phases().size())),
       groups_(learning(model), recipe, objective.phases()) {
+    if (recipe.held_out >= objective.examples())
+        recipe.resolved.reject("data.held_out", text_of(recipe.held_out, " of ", objective.examples(),
+                                                        " examples: none is left to learn from"));
     if (keeps_average())
         groups_.visit_values([&](const Tensor& flat) { averages_.push_back(flat.to(DType::F32).clone()); });
     release_cached(device);  // what the parameters lay in before they moved into flat buffers
@@ -54,7 +57,7 @@ Trainer::~Trainer() {
 
 TrainingBatch Trainer::make_batch(std::int64_t number) const {
     std::vector<std::int64_t> examples;
-    const std::int64_t all = std::min(objective_.examples(), recipe_.limit);
+    const std::int64_t all = std::min(objective_.examples() - recipe_.held_out, recipe_.limit);
     for (std::int64_t i = number * recipe_.batch; i < (number + 1) * recipe_.batch; ++i) {
         const std::int64_t at = i * recipe_.shards + recipe_.shard;  // in the order that all processes share
         examples.push_back(recipe_.shuffle ? data::shuffled_example(at, all, recipe_.key(Use::order)) : at % all);
