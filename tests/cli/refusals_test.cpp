@@ -15,12 +15,12 @@ using testing::expect_refusal;
 using testing::expect_success;
 using testing::replaced;
 
-const std::string tiny = R"({"model_type": "llama", "vocab_size": 97, "hidden_size": 32, "num_hidden_layers": 1,
+const std::string one_layer = R"({"model_type": "llama", "vocab_size": 97, "hidden_size": 32, "num_hidden_layers": 1,
     "num_attention_heads": 4, "intermediate_size": 64})";
 
 class Refusals : public ::testing::Test {
    protected:
-    void SetUp() override { expect_success({"init", folder.write("tiny.json", tiny), model}); }
+    void SetUp() override { expect_success({"init", folder.write("tiny.json", one_layer), model}); }
 
     // A copy of the model with another config.json.
     std::string with_config(const std::string& name, const std::string& text) {
@@ -77,7 +77,7 @@ TEST_F(Refusals, FoldersWithoutAModel) {
     expect_refused(folder / "nowhere", {"nowhere", "no such"});
     fs::create_directory(folder / "empty");
     expect_refused(folder / "empty", {"empty", "config.json"});
-    folder.write("bare/config.json", tiny);
+    folder.write("bare/config.json", one_layer);
     expect_refused(folder / "bare", {"bare", "no weights", "model.safetensors"});
     expect_refused(folder / "tiny.json", {"tiny.json"});
     expect_refusal(1, {"inspect", folder / "nowhere"}, {"nowhere"});
@@ -86,24 +86,26 @@ TEST_F(Refusals, FoldersWithoutAModel) {
 }
 
 TEST_F(Refusals, BrokenWeights) {
-    with_config("cut", tiny);
+    with_config("cut", one_layer);
     fs::resize_file(folder / "cut/model.safetensors", 4000);
     expect_refused(folder / "cut", {"cut/model.safetensors", "tensor"});
-    with_config("noise", tiny);
+    with_config("noise", one_layer);
     folder.write("noise/model.safetensors", "not a header at all");
     expect_refused(folder / "noise", {"noise/model.safetensors"});
 }
 
 TEST_F(Refusals, BadConfigurations) {
     expect_refused(with_config("json", "{\"model_type\": "), {"json/config.json"});
-    expect_refused(with_config("stranger", replaced(tiny, "llama", "lla\\nma\\u001b[31m")),
+    expect_refused(with_config("stranger", replaced(one_layer, "llama", "lla\\nma\\u001b[31m")),
                    {"stranger/config.json: model_type", "lla\\x0ama\\x1b[31m", "is not known"});
-    expect_refused(with_config("tall", replaced(tiny, "\"num_hidden_layers\": 1", "\"num_hidden_layers\": 2000000000")),
-                   {"tall/config.json: num_hidden_layers", "2000000000"});
-    expect_refused(with_config("words", replaced(tiny, "97", "\"many\"")), {"words/config.json: vocab_size", "many"});
-    expect_refused(with_config("other", replaced(tiny, "97", "98")),
+    expect_refused(
+        with_config("tall", replaced(one_layer, "\"num_hidden_layers\": 1", "\"num_hidden_layers\": 2000000000")),
+        {"tall/config.json: num_hidden_layers", "2000000000"});
+    expect_refused(with_config("words", replaced(one_layer, "97", "\"many\"")),
+                   {"words/config.json: vocab_size", "many"});
+    expect_refused(with_config("other", replaced(one_layer, "97", "98")),
                    {"other", "lm_head.weight", "(97, 32)", "(98, 32)"});
-    expect_refused(with_config("two", replaced(tiny, "\"num_hidden_layers\": 1", "\"num_hidden_layers\": 2")),
+    expect_refused(with_config("two", replaced(one_layer, "\"num_hidden_layers\": 1", "\"num_hidden_layers\": 2")),
                    {"two", "missing", "model.layers.1."});
 }
 

@@ -9,17 +9,17 @@ namespace {
 
 using testing::expect_error;
 
-constexpr DType all[] = {DType::F64,  DType::F32,  DType::BF16, DType::F16,  DType::I64,  DType::I32,
-                         DType::U8,   DType::Bool, DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
-                         DType::Q5_1, DType::Q4_K, DType::Q5_K, DType::Q6_K};
+constexpr DType all_dtypes[] = {DType::F64,  DType::F32,  DType::BF16, DType::F16,  DType::I64,  DType::I32,
+                                DType::U8,   DType::Bool, DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
+                                DType::Q5_1, DType::Q4_K, DType::Q5_K, DType::Q6_K};
 
 TEST(DType, NamesRoundTrip) {
-    for (const DType dtype : all) EXPECT_EQ(dtype_from_name(name(dtype)), dtype);
+    for (const DType dtype : all_dtypes) EXPECT_EQ(dtype_from_name(name(dtype)), dtype);
     expect_error([] { dtype_from_name("f12"); }, {"f12"});
 }
 
 TEST(DType, SizesAreThoseOfTheTypes) {
-    for (const DType dtype : all) {
+    for (const DType dtype : all_dtypes) {
         if (is_quantised(dtype)) continue;
         visit_plain(dtype, "test", [&]<class T>(Type<T>) {
             EXPECT_EQ(dtype_of<T>, dtype);

@@ -15,8 +15,8 @@
 namespace tessera {
 namespace {
 
-constexpr DType all[] = {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
-                         DType::Q5_1, DType::Q4_K, DType::Q5_K, DType::Q6_K};
+constexpr DType quantised[] = {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
+                               DType::Q5_1, DType::Q4_K, DType::Q5_K, DType::Q6_K};
 using Bytes = std::vector<std::uint8_t>;
 
 Bytes encode(DType dtype, const std::vector<float>& values) {
@@ -89,7 +89,7 @@ Bytes random_blocks(DType dtype, int blocks) {
 }
 
 TEST(Quantised, DecodesAsDefined) {
-    for (const DType dtype : all) {
+    for (const DType dtype : quantised) {
         const Bytes bytes = random_blocks(dtype, 40);
         const std::vector<float> values = decode(dtype, bytes);
         const int length = info(dtype).block_elements;
@@ -125,7 +125,7 @@ std::vector<float> random_values(std::size_t count) {
 
 TEST(Quantised, EncodingErrsByAboutAStep) {
     const std::vector<float> values = random_values(256 * 20);
-    for (const DType dtype : all) {
+    for (const DType dtype : quantised) {
         const std::vector<float> out = through(dtype, values);
         double squares = 0, errors = 0;
         for (std::size_t i = 0; i < values.size(); ++i) {
@@ -156,7 +156,7 @@ TEST(Quantised, MoreBitsErrLess) {
 
 TEST(Quantised, ZerosAndWholeStepsComeBackExactly) {
     const std::vector<float> zeros(256, 0.0f);
-    for (const DType dtype : all) EXPECT_EQ(through(dtype, zeros), zeros) << name(dtype);
+    for (const DType dtype : quantised) EXPECT_EQ(through(dtype, zeros), zeros) << name(dtype);
     // Every level once around a scale of 1/4, which f16 and all the small integers hold exactly.
     const auto levels = [](int low, int high, float scale) {
         std::vector<float> values;
@@ -182,7 +182,7 @@ TEST(Quantised, EncodingWhatWasDecodedChangesNothingWhereScalesAreFree) {
 }
 
 TEST(Quantised, WhatIsNotANumberIsEncodedWithoutHarm) {
-    for (const DType dtype : all)
+    for (const DType dtype : quantised)
         for (const float bad : {NAN, INFINITY, -INFINITY}) {
             std::vector<float> values = random_values(256);
             values[17] = bad;

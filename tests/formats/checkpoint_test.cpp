@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using testing::expect_error;
 using testing::TemporaryFolder;
 
-void expect_same_bits(const Tensor& actual, const Tensor& expected) {
+void expect_kept(const Tensor& actual, const Tensor& expected) {
     EXPECT_EQ(actual.dtype(), expected.dtype());
     EXPECT_EQ(actual.shape(), expected.shape());
     const auto bytes = static_cast<std::size_t>(bytes_of(expected.dtype(), expected.elements()));
@@ -52,7 +52,7 @@ class SavedCheckpoint : public ::testing::Test {
     void expect_opens_as(const NamedTensors& tensors) {
         const Checkpoint checkpoint = open_checkpoint(folder_.path());
         ASSERT_EQ(checkpoint.tensors.size(), tensors.size());
-        for (const auto& [name, tensor] : tensors) expect_same_bits(checkpoint.tensors.at(name), tensor);
+        for (const auto& [name, tensor] : tensors) expect_kept(checkpoint.tensors.at(name), tensor);
     }
     void expect_refused(std::initializer_list<std::string> parts) {
         expect_error([&] { open_checkpoint(folder_.path()); }, {folder_.path().string()});
@@ -73,7 +73,7 @@ TEST(Checkpoint, OpensAFolderAsTheTestsOwnReaderDoes) {
     const testing::Golden golden("gpt2/model.safetensors");
     EXPECT_EQ(checkpoint.config.text("model_type"), "gpt2");
     ASSERT_EQ(checkpoint.tensors.size(), golden.tensors().size());
-    for (const auto& [name, tensor] : golden.tensors()) expect_same_bits(checkpoint.tensors.at(name), tensor);
+    for (const auto& [name, tensor] : golden.tensors()) expect_kept(checkpoint.tensors.at(name), tensor);
 }
 
 TEST_F(SavedCheckpoint, ShardedIsTheSameAsSingle) {

@@ -14,12 +14,12 @@
 namespace tessera::inference {
 namespace {
 
-const std::string encoder = R"({"model_type": "bert", "architectures": ["BertForMaskedLM"], "hidden_size": 16,
+const std::string masked_model = R"({"model_type": "bert", "architectures": ["BertForMaskedLM"], "hidden_size": 16,
     "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24, "max_position_embeddings": 64})";
 
 TEST(FillMask, GivesTheMostProbableTokensOfEachGap) {
     const NoGrad no_grad;
-    const TextModel model = testing::tiny_text_model(encoder, "wordpiece-bert");
+    const TextModel model = testing::tiny_text_model(masked_model, "wordpiece-bert");
     const std::string text = "the [MASK] sat on [MASK] mat";
     const auto gaps = fill_mask(model, text, 4);
     ASSERT_EQ(gaps.size(), 2u);
@@ -50,9 +50,9 @@ TEST(FillMask, GivesTheMostProbableTokensOfEachGap) {
 }
 
 TEST(FillMask, RefusesATextWithoutGapsAndATokenizerWithoutMask) {
-    const TextModel model = testing::tiny_text_model(encoder, "wordpiece-bert");
+    const TextModel model = testing::tiny_text_model(masked_model, "wordpiece-bert");
     testing::expect_error([&] { fill_mask(model, "no gap", 3); }, {"[MASK]"});
-    const TextModel other = testing::tiny_text_model(encoder, "byte-level-bpe-gpt2");
+    const TextModel other = testing::tiny_text_model(masked_model, "byte-level-bpe-gpt2");
     testing::expect_error([&] { fill_mask(other, "a [MASK]", 3); }, {"no mask token"});
 }
 

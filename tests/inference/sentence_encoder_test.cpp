@@ -16,13 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string encoder = R"({"model_type": "bert", "architectures": ["BertModel"], "hidden_size": 16,
+const std::string sentence_model = R"({"model_type": "bert", "architectures": ["BertModel"], "hidden_size": 16,
     "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24, "max_position_embeddings": 12})";
 
 class SentenceFolder : public ::testing::Test {
    protected:
     SentenceFolder() {
-        const TextModel model = testing::tiny_text_model(encoder, "wordpiece-bert");
+        const TextModel model = testing::tiny_text_model(sentence_model, "wordpiece-bert");
         models::save(*model.model, folder_.path());
         fs::copy_file(testing::golden_path("tokenizers/wordpiece-bert/tokenizer.json"), folder_ / "tokenizer.json");
     }

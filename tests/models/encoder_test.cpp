@@ -32,44 +32,44 @@ const std::string bert = R"({"model_type": "bert", "architectures": ["BertForMas
 const std::string roberta = replaced(replaced(bert, "\"bert\"", "\"roberta\""), "Bert", "Roberta");
 const std::string longformer = replaced(replaced(replaced(bert, "\"bert\"", "\"longformer\""), "Bert", "Longformer"),
                                         "{", R"({"attention_window": [4, 6], )");
-const std::vector<std::string> families{bert, roberta, longformer};
+const std::vector<std::string> encoder_families{bert, roberta, longformer};
 
-Tensor ids_of(std::vector<std::int64_t> ids, Shape shape) { return Tensor::from(ids, shape); }
+Tensor encoder_ids(std::vector<std::int64_t> ids, Shape shape) { return Tensor::from(ids, shape); }
 
 // Nine tokens, and five with four of padding.
-Batch padded_batch() {
-    return {.input_ids = ids_of({5, 6, 7, 8, 9, 10, 11, 12, 13, /**/ 20, 21, 22, 23, 24, 1, 1, 1, 1}, {2, 9}),
-            .attention_mask = ids_of({1, 1, 1, 1, 1, 1, 1, 1, 1, /**/ 1, 1, 1, 1, 1, 0, 0, 0, 0}, {2, 9}),
-            .token_type_ids = ids_of({0, 0, 0, 1, 1, 1, 1, 1, 1, /**/ 0, 0, 1, 1, 1, 0, 0, 0, 0}, {2, 9}),
-            .global_attention_mask = ids_of({1, 0, 0, 0, 0, 0, 1, 0, 0, /**/ 0, 1, 0, 0, 0, 0, 1, 0, 0}, {2, 9})};
+Batch encoder_batch() {
+    return {.input_ids = encoder_ids({5, 6, 7, 8, 9, 10, 11, 12, 13, /**/ 20, 21, 22, 23, 24, 1, 1, 1, 1}, {2, 9}),
+            .attention_mask = encoder_ids({1, 1, 1, 1, 1, 1, 1, 1, 1, /**/ 1, 1, 1, 1, 1, 0, 0, 0, 0}, {2, 9}),
+            .token_type_ids = encoder_ids({0, 0, 0, 1, 1, 1, 1, 1, 1, /**/ 0, 0, 1, 1, 1, 0, 0, 0, 0}, {2, 9}),
+            .global_attention_mask = encoder_ids({1, 0, 0, 0, 0, 0, 1, 0, 0, /**/ 0, 1, 0, 0, 0, 0, 1, 0, 0}, {2, 9})};
 }
 
-Tensor cut(const Tensor& x, std::int64_t row, std::int64_t length) {
+Tensor encoder_cut(const Tensor& x, std::int64_t row, std::int64_t length) {
     return ops::slice(ops::slice(x, 0, row, row + 1), 1, 0, length);
 }
 
 TEST(Encoder, PaddedRowsGiveWhatTheyGiveAlone) {
-    const Batch both = padded_batch();
-    for (const std::string& family : families) {
+    const Batch both = encoder_batch();
+    for (const std::string& family : encoder_families) {
         const auto model = build(config_of(family));
         randomise(*model);
         const NoGrad no_grad;
         const Tensor scores = model->forward(both);
         for (const auto& [row, length] : {std::pair<std::int64_t, std::int64_t>{0, 9}, {1, 5}}) {
             const Tensor alone =
-                model->forward({.input_ids = cut(both.input_ids, row, length),
-                                .token_type_ids = cut(both.token_type_ids, row, length),
-                                .global_attention_mask = cut(both.global_attention_mask, row, length)});
-            EXPECT_LE(relative_error(cut(scores, row, length), alone), 1e-12) << family;
+                model->forward({.input_ids = encoder_cut(both.input_ids, row, length),
+                                .token_type_ids = encoder_cut(both.token_type_ids, row, length),
+                                .global_attention_mask = encoder_cut(both.global_attention_mask, row, length)});
+            EXPECT_LE(relative_error(encoder_cut(scores, row, length), alone), 1e-12) << family;
         }
     }
 }
 
 TEST(Encoder, EveryParameterLearns) {
-    Batch batch = padded_batch();
+    Batch batch = encoder_batch();
     batch.labels =
-        ids_of({-100, 3, -100, -100, 8, 9, -100, 2, 29, /**/ 4, -100, 0, -100, 6, -100, -100, -100, -100}, {2, 9});
-    for (const std::string& family : families) {
+        encoder_ids({-100, 3, -100, -100, 8, 9, -100, 2, 29, /**/ 4, -100, 0, -100, 6, -100, -100, -100, -100}, {2, 9});
+    for (const std::string& family : encoder_families) {
         const auto model = build(config_of(family));
         randomise(*model);
         for (const bool recompute : {false, true})
@@ -82,7 +82,7 @@ TEST(Encoder, AnUntiedHeadHasAMatrixOfItsOwn) {
     const auto model = build(config_of(untied)), tied = build(config_of(bert));
     EXPECT_EQ(nn::parameter_count(*model), nn::parameter_count(*tied) + 30 * 8);
     randomise(*model);
-    Batch batch = padded_batch();
+    Batch batch = encoder_batch();
     batch.labels = batch.input_ids;
     expect_gradients(*model, [&] { return model->loss(batch); });
 }
@@ -92,7 +92,7 @@ TEST(Encoder, TellsItsObserverWhatPassesBy) {
     randomise(*model);
     const NoGrad no_grad;
     std::map<std::string, Tensor> seen;
-    model->forward(padded_batch(), {}, [&](const std::string& name, const Tensor& value) { seen[name] = value; });
+    model->forward(encoder_batch(), {}, [&](const std::string& name, const Tensor& value) { seen[name] = value; });
     ASSERT_EQ(seen.size(), 4u);
     EXPECT_TRUE(same_bits(seen.at("hidden_after_layer_2"), seen.at("last_hidden")));
     EXPECT_FALSE(same_bits(seen.at("hidden_after_layer_1"), seen.at("last_hidden")));
@@ -111,13 +111,13 @@ TEST(Encoder, RobertaCountsThePositionsOfTokensOnly) {
         });
         return found;
     };
-    const Tensor holed = embedded(ids_of({5, 1, 6, 1}, {1, 4})), whole = embedded(ids_of({5, 6}, {1, 2}));
+    const Tensor holed = embedded(encoder_ids({5, 1, 6, 1}, {1, 4})), whole = embedded(encoder_ids({5, 6}, {1, 2}));
     EXPECT_TRUE(same_bits(ops::contiguous(ops::slice(holed, 1, 2, 3)), ops::contiguous(ops::slice(whole, 1, 1, 2))));
     EXPECT_TRUE(same_bits(ops::contiguous(ops::slice(holed, 1, 1, 2)), ops::contiguous(ops::slice(holed, 1, 3, 4))));
 }
 
 // A model with random f32 weights and its tensors under the checkpoint's names.
-formats::Checkpoint checkpoint_of(const std::string& json, std::unique_ptr<Model>& model) {
+formats::Checkpoint encoder_checkpoint(const std::string& json, std::unique_ptr<Model>& model) {
     model = build(config_of(json));
     randomise(*model, 1, DType::F32);
     nn::set_requires_grad(*model, false);
@@ -132,7 +132,7 @@ formats::Checkpoint checkpoint_of(const std::string& json, std::unique_ptr<Model
 
 TEST(EncoderCheckpoint, OlderNamesBuffersAndDuplicatesAreUnderstood) {
     std::unique_ptr<Model> model;
-    formats::Checkpoint checkpoint = checkpoint_of(bert, model);
+    formats::Checkpoint checkpoint = encoder_checkpoint(bert, model);
     formats::TensorMap older;
     for (const auto& [name, tensor] : checkpoint.tensors) {
         std::string old = name;
@@ -148,7 +148,7 @@ TEST(EncoderCheckpoint, OlderNamesBuffersAndDuplicatesAreUnderstood) {
     older["cls.seq_relationship.weight"] = Tensor::zeros({2, 8});
     older["cls.seq_relationship.bias"] = Tensor::zeros({2});
     checkpoint.tensors = older;
-    EXPECT_TRUE(same_bits(load(checkpoint)->forward(padded_batch()), model->forward(padded_batch())));
+    EXPECT_TRUE(same_bits(load(checkpoint)->forward(encoder_batch()), model->forward(encoder_batch())));
 }
 
 TEST(EncoderCheckpoint, ABareEncoderGivesHiddenStates) {
@@ -156,18 +156,18 @@ TEST(EncoderCheckpoint, ABareEncoderGivesHiddenStates) {
          {std::pair{bert, "bert."}, {roberta, "roberta."}, {longformer, "longformer."}}) {
         std::unique_ptr<Model> model;
         const std::string json = replaced(family, "ForMaskedLM", "Model");
-        formats::Checkpoint checkpoint = checkpoint_of(json, model);
-        const Tensor hidden = model->forward(padded_batch());
+        formats::Checkpoint checkpoint = encoder_checkpoint(json, model);
+        const Tensor hidden = model->forward(encoder_batch());
         EXPECT_EQ(hidden.shape(), (Shape{2, 9, 8}));
-        EXPECT_TRUE(same_bits(load(checkpoint)->forward(padded_batch()), hidden)) << "with the prefix";
+        EXPECT_TRUE(same_bits(load(checkpoint)->forward(encoder_batch()), hidden)) << "with the prefix";
         formats::TensorMap bare;
         for (const auto& [name, tensor] : checkpoint.tensors) bare[name.substr(std::string(prefix).size())] = tensor;
         bare["embeddings.position_ids"] = Tensor::arange(16);
         bare["pooler.dense.weight"] = Tensor::zeros({8, 8});
         bare["pooler.dense.bias"] = Tensor::zeros({8});
         checkpoint.tensors = bare;
-        EXPECT_TRUE(same_bits(load(checkpoint)->forward(padded_batch()), hidden)) << "without it";
-        Batch batch = padded_batch();
+        EXPECT_TRUE(same_bits(load(checkpoint)->forward(encoder_batch()), hidden)) << "without it";
+        Batch batch = encoder_batch();
         batch.labels = batch.input_ids;
         expect_error([&] { model->loss(batch); }, {"config.json", "architectures"});
     }
@@ -175,7 +175,7 @@ TEST(EncoderCheckpoint, ABareEncoderGivesHiddenStates) {
 
 TEST(EncoderCheckpoint, WhatIsMissingOrUnknownIsNamed) {
     std::unique_ptr<Model> model;
-    formats::Checkpoint checkpoint = checkpoint_of(bert, model);
+    formats::Checkpoint checkpoint = encoder_checkpoint(bert, model);
     checkpoint.tensors.erase("cls.predictions.bias");
     checkpoint.tensors["classifier.weight"] = Tensor::zeros({2, 8});
     expect_error([&] { load(checkpoint); },
@@ -187,7 +187,7 @@ TEST(EncoderConfig, FieldsThatDoNotHoldTogetherAreNamed) {
                             std::initializer_list<std::string> parts) {
         expect_error([&] { build(config_of(replaced(family, from, to))); }, parts);
     };
-    for (const std::string& family : families) {
+    for (const std::string& family : encoder_families) {
         refused(family, R"("num_attention_heads": 2)", R"("num_attention_heads": 3)",
                 {"config.json", "num_attention_heads", "8"});
         refused(family, R"("vocab_size": 30)", R"("vocab_size": -30)", {"config.json", "vocab_size", "-30"});
@@ -210,7 +210,7 @@ TEST(Encoder, RefusesInputsThatDoNotFit) {
                windows = build(config_of(longformer));
     for (const auto* each : {&model, &counted, &windows}) randomise(**each, 1, DType::F32);
     const NoGrad no_grad;
-    const Tensor long_ids = Tensor::full({1, 17}, 3, DType::I64), ids = ids_of({3, 4, 5}, {1, 3});
+    const Tensor long_ids = Tensor::full({1, 17}, 3, DType::I64), ids = encoder_ids({3, 4, 5}, {1, 3});
     expect_error([&] { model->forward({.input_ids = long_ids}); }, {"input_ids", "17", "16"});
     expect_error([&] { counted->forward({.input_ids = long_ids}); }, {"input_ids", "17", "14"});
     expect_error([&] { model->forward({.input_ids = Tensor::arange(3)}); }, {"input_ids", "(3)"});
@@ -228,7 +228,7 @@ TEST(Encoder, RefusesInputsThatDoNotFit) {
     expect_error([&] { model->decode(4); }, {"config.json", "bert", "does not generate"});
     expect_error(
         [&] {
-            windows->forward({.input_ids = ids, .attention_mask = ids_of({0, 1, 1}, {1, 3})});
+            windows->forward({.input_ids = ids, .attention_mask = encoder_ids({0, 1, 1}, {1, 3})});
         },
         {"padding on the right"});
 }
@@ -241,12 +241,12 @@ std::string classifying(const std::string& family) {
 
 TEST(SequenceClassifier, ReadsTheFirstTokenThroughTanh) {
     const NoGrad no_grad;
-    for (const std::string& family : families) {
+    for (const std::string& family : encoder_families) {
         const auto model = build(config_of(classifying(family)));
         randomise(*model);
         std::map<std::string, Tensor> part;
         for (const auto& [name, tensor] : nn::parameters(*model)) part.emplace(name, *tensor);
-        Batch batch = padded_batch();
+        Batch batch = encoder_batch();
         const Tensor hidden = dynamic_cast<Encoder&>(*model).encode(batch);
         const Tensor first = ops::select(hidden, 1, 0);
         const Tensor summary =
@@ -263,25 +263,25 @@ TEST(SequenceClassifier, HasTheNamesOfTheReference) {
         {"bert.pooler.dense.weight", "bert.pooler.dense.bias", "classifier.weight", "classifier.bias"},
         {"classifier.dense.weight", "classifier.dense.bias", "classifier.out_proj.weight", "classifier.out_proj.bias"},
         {"classifier.dense.weight", "classifier.dense.bias", "classifier.out_proj.weight", "classifier.out_proj.bias"}};
-    for (std::size_t i = 0; i < families.size(); ++i) {
-        const auto model = build(config_of(classifying(families[i])));
+    for (std::size_t i = 0; i < encoder_families.size(); ++i) {
+        const auto model = build(config_of(classifying(encoder_families[i])));
         randomise(*model);
         std::map<std::string, Tensor> stored;
         for (const auto& [name, tensor] : checkpoint_tensors(*model, model->weights, [](const Tensor& x) { return x; }))
             stored.emplace(name, tensor);
         for (const std::string& name : names[i]) EXPECT_TRUE(stored.contains(name)) << name;
         for (const auto& [name, tensor] : stored) EXPECT_EQ(name.find("lm_head"), name.npos) << name;
-        const auto loaded = build(config_of(classifying(families[i])));
+        const auto loaded = build(config_of(classifying(encoder_families[i])));
         load_weights(*loaded, loaded->weights, stored, "checkpoint");
         const NoGrad no_grad;
-        EXPECT_TRUE(same_bits(loaded->forward(padded_batch()), model->forward(padded_batch())));
+        EXPECT_TRUE(same_bits(loaded->forward(encoder_batch()), model->forward(encoder_batch())));
     }
 }
 
 TEST(SequenceClassifier, EveryParameterLearns) {
-    Batch batch = padded_batch();
-    batch.labels = ids_of({2, 0}, {2});
-    for (const std::string& family : families) {
+    Batch batch = encoder_batch();
+    batch.labels = encoder_ids({2, 0}, {2});
+    for (const std::string& family : encoder_families) {
         const auto model = build(config_of(classifying(family)));
         randomise(*model);
         expect_gradients(*model, [&] { return model->loss(batch); });
@@ -293,22 +293,22 @@ TEST(SequenceClassifier, TheFirstTokenSeesAll) {
     const auto model = build(config_of(classifying(longformer)));
     randomise(*model);
     const NoGrad no_grad;
-    Batch batch = padded_batch();
+    Batch batch = encoder_batch();
     batch.global_attention_mask = {};
     Batch told = batch;
-    told.global_attention_mask = ids_of({1, 0, 0, 0, 0, 0, 0, 0, 0, /**/ 1, 0, 0, 0, 0, 0, 0, 0, 0}, {2, 9});
+    told.global_attention_mask = encoder_ids({1, 0, 0, 0, 0, 0, 0, 0, 0, /**/ 1, 0, 0, 0, 0, 0, 0, 0, 0}, {2, 9});
     EXPECT_TRUE(same_bits(model->forward(batch), model->forward(told)));
 }
 
 TEST(SequenceClassifier, OtherLossesAndLabelsAreRefused) {
-    Batch batch = padded_batch();
+    Batch batch = encoder_batch();
     batch.labels = batch.input_ids;
     const auto model = build(config_of(classifying(bert)));
     randomise(*model);
     expect_error([&] { model->loss(batch); }, {"labels", "(2)", "(2, 9)"});
     const auto other = build(config_of(replaced(classifying(bert), "{", R"({"problem_type": "regression", )")));
     randomise(*other);
-    batch.labels = ids_of({2, 0}, {2});
+    batch.labels = encoder_ids({2, 0}, {2});
     expect_error([&] { other->loss(batch); }, {"problem_type", "regression"});
 }
 

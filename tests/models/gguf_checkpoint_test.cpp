@@ -24,7 +24,7 @@ using formats::Json;
 using testing::expect_error;
 using testing::GgufBuilder;
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
+std::string replaced_if_there(std::string text, const std::string& from, const std::string& to) {
     const std::size_t at = text.find(from);
     return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
@@ -53,7 +53,7 @@ std::string file_name(std::string name, const std::string& architecture) {
         {"mlp.down_proj", "ffn_down"},
         {"block_sparse_moe.gate", "ffn_gate_inp"},
     };
-    for (const auto& [from, to] : parts) name = replaced(name, from, to);
+    for (const auto& [from, to] : parts) name = replaced_if_there(name, from, to);
     return name;
 }
 
@@ -238,9 +238,10 @@ TEST(GgufCheckpoint, EveryFamilyComesBack) {
 
 TEST(GgufCheckpoint, LayersWithAWindowHaveFrequenciesOfTheirOwn) {
     std::string json = family("gemma3_text", R"(, "sliding_window": 3, "query_pre_attn_scalar": 16)");
-    json = replaced(json, R"("num_hidden_layers": 2)", R"("num_hidden_layers": 6)");  // the sixth sees everything
-    json = replaced(json, R"({"rope_type": "default", "rope_theta": 5000.0})",
-                    R"({"full_attention": {"rope_type": "default", "rope_theta": 5000.0},
+    json =
+        replaced_if_there(json, R"("num_hidden_layers": 2)", R"("num_hidden_layers": 6)");  // the sixth sees everything
+    json = replaced_if_there(json, R"({"rope_type": "default", "rope_theta": 5000.0})",
+                             R"({"full_attention": {"rope_type": "default", "rope_theta": 5000.0},
                         "sliding_attention": {"rope_type": "default", "rope_theta": 300.0}})");
     const Checkpoint expected = random_checkpoint(json);
     GgufBuilder builder = as_gguf(expected, "gemma3");
@@ -251,7 +252,7 @@ TEST(GgufCheckpoint, LayersWithAWindowHaveFrequenciesOfTheirOwn) {
 
 TEST(GgufCheckpoint, TiedWhereTheHeadIsMissing) {
     const Checkpoint expected = random_checkpoint(
-        replaced(family("llama"), R"("tie_word_embeddings": false)", R"("tie_word_embeddings": true)"));
+        replaced_if_there(family("llama"), R"("tie_word_embeddings": false)", R"("tie_word_embeddings": true)"));
     ASSERT_FALSE(expected.tensors.contains("lm_head.weight"));
     const Checkpoint found = gguf_checkpoint(as_gguf(expected, "llama").parse());
     EXPECT_TRUE(found.config.boolean("tie_word_embeddings"));

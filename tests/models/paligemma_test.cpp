@@ -24,7 +24,7 @@ using testing::same_bits;
 
 constexpr std::int64_t image_token = 40, patches = 4;
 
-const std::string tiny = R"({"model_type": "paligemma", "image_token_index": 40, "projection_dim": 12,
+const std::string tiny_paligemma = R"({"model_type": "paligemma", "image_token_index": 40, "projection_dim": 12,
     "text_config": {"model_type": "gemma2", "hidden_size": 12, "num_attention_heads": 2, "num_key_value_heads": 1,
         "head_dim": 8, "num_hidden_layers": 2, "intermediate_size": 20, "vocab_size": 33, "query_pre_attn_scalar": 8,
         "sliding_window": 3, "num_image_tokens": 4},
@@ -33,7 +33,7 @@ const std::string tiny = R"({"model_type": "paligemma", "image_token_index": 40,
         "projection_dim": 12, "vision_use_head": false}})";
 
 // As published in google/paligemma-3b-pt-224: what equals a class's default is left out, head_dim among it.
-const std::string published = R"({"architectures": ["PaliGemmaForConditionalGeneration"], "bos_token_id": 2,
+const std::string published_paligemma = R"({"architectures": ["PaliGemmaForConditionalGeneration"], "bos_token_id": 2,
     "eos_token_id": 1, "hidden_size": 2048, "ignore_index": -100, "image_token_index": 257152,
     "model_type": "paligemma", "pad_token_id": 0, "projection_dim": 2048,
     "text_config": {"hidden_size": 2048, "intermediate_size": 16384, "model_type": "gemma", "num_attention_heads": 8,
@@ -50,7 +50,7 @@ std::vector<std::int64_t> prompt_of(std::vector<std::int64_t> text) {
     return text;
 }
 
-Batch row_of(const std::vector<std::int64_t>& text, const Tensor& picture) {
+Batch prompt_of(const std::vector<std::int64_t>& text, const Tensor& picture) {
     const std::vector<std::int64_t> ids = prompt_of(text);
     return {.input_ids = Tensor::from(ids, {1, static_cast<std::int64_t>(ids.size())}), .pixel_values = picture};
 }
@@ -67,7 +67,7 @@ Tensor uncached(const Model& model, Batch batch, const std::vector<std::int64_t>
 
 TEST(PaliGemma, ThePublishedConfigurationHasThePublishedParameters) {
     // 11,693,865,920 bytes of float32 in the published folder's index.
-    EXPECT_EQ(nn::parameter_count(*build(config_of(published))), 11'693'865'920 / 4);
+    EXPECT_EQ(nn::parameter_count(*build(config_of(published_paligemma))), 11'693'865'920 / 4);
 }
 
 TEST(PaliGemma, NewerNamesOfTheSameTensorsLoad) {
@@ -87,10 +87,10 @@ TEST(PaliGemma, NewerNamesOfTheSameTensorsLoad) {
 }
 
 TEST(PaliGemma, CachedIsUncachedWithAWindowShorterThanThePrompt) {
-    const auto model = build(config_of(tiny));
+    const auto model = build(config_of(tiny_paligemma));
     testing::randomise(*model);
     const NoGrad no_grad;
-    const Batch prompt = row_of({2, 7, 1, 8, 2, 8}, random_tensor({1, 2, 8, 8}, 1));
+    const Batch prompt = prompt_of({2, 7, 1, 8, 2, 8}, random_tensor({1, 2, 8, 8}, 1));
     const std::vector<std::int64_t> answer{1, 8, 2, 8, 4, 5};
     const auto decoding = model->decode(32);
     const Tensor first = model->forward(prompt);
@@ -105,7 +105,7 @@ TEST(PaliGemma, CachedIsUncachedWithAWindowShorterThanThePrompt) {
 }
 
 TEST(PaliGemma, ABatchOfDifferentLengthsIsItsRows) {
-    const auto model = build(config_of(tiny));
+    const auto model = build(config_of(tiny_paligemma));
     testing::randomise(*model);
     const NoGrad no_grad;
     const std::vector<std::vector<std::int64_t>> texts{{2, 7, 1, 8}, {2, 8}};
@@ -123,7 +123,7 @@ TEST(PaliGemma, ABatchOfDifferentLengthsIsItsRows) {
     const auto decoding = model->decode(16);
     const Tensor scores = model->forward(together), read = decoding->read(together), stepped = decoding->step(next);
     for (std::int64_t row = 0; row < 2; ++row) {
-        const Batch single = row_of(texts[static_cast<std::size_t>(row)], ops::slice(pictures, 0, row, row + 1));
+        const Batch single = prompt_of(texts[static_cast<std::size_t>(row)], ops::slice(pictures, 0, row, row + 1));
         const auto alone = model->decode(16);
         const Tensor expected = alone->read(single);
         EXPECT_LE(relative_error(ops::slice(read, 0, row, row + 1), expected), 1e-12);
@@ -134,7 +134,7 @@ TEST(PaliGemma, ABatchOfDifferentLengthsIsItsRows) {
 }
 
 TEST(PaliGemma, EveryParameterLearns) {
-    const auto model = build(config_of(tiny));
+    const auto model = build(config_of(tiny_paligemma));
     testing::randomise(*model);
     const Batch batch{.input_ids = Tensor::from(prompt_of({2, 7, 1, 8, 2}), {1, 9}),
                       .token_type_ids = Tensor::from<std::int64_t>({0, 0, 0, 0, 0, 0, 1, 1, 1}, {1, 9}),
@@ -146,17 +146,18 @@ TEST(PaliGemma, EveryParameterLearns) {
 }
 
 TEST(PaliGemma, WhatDoesNotFitIsAnErrorThatNamesIt) {
-    testing::expect_rejected(tiny, "\"num_image_tokens\": 4", "\"num_image_tokens\": 5",
+    testing::expect_rejected(tiny_paligemma, "\"num_image_tokens\": 4", "\"num_image_tokens\": 5",
                              "text_config.num_image_tokens");
-    testing::expect_rejected(tiny, "\"projection_dim\": 12", "\"projection_dim\": 13", "projection_dim");
-    testing::expect_rejected(tiny, "\"model_type\": \"gemma2\"", "\"model_type\": \"bert\"", "text_config.model_type");
-    testing::expect_rejected(tiny, "\"num_key_value_heads\": 1", "\"num_key_value_heads\": 3",
+    testing::expect_rejected(tiny_paligemma, "\"projection_dim\": 12", "\"projection_dim\": 13", "projection_dim");
+    testing::expect_rejected(tiny_paligemma, "\"model_type\": \"gemma2\"", "\"model_type\": \"bert\"",
+                             "text_config.model_type");
+    testing::expect_rejected(tiny_paligemma, "\"num_key_value_heads\": 1", "\"num_key_value_heads\": 3",
                              "text_config.num_key_value_heads");
-    testing::expect_rejected(tiny, "\"text_config\"", "\"texts\"", "text_config");
+    testing::expect_rejected(tiny_paligemma, "\"text_config\"", "\"texts\"", "text_config");
 
-    const auto model = build(config_of(tiny));
+    const auto model = build(config_of(tiny_paligemma));
     testing::randomise(*model);
-    Batch batch = row_of({2, 7}, random_tensor({1, 2, 8, 8}, 1));
+    Batch batch = prompt_of({2, 7}, random_tensor({1, 2, 8, 8}, 1));
     batch.pixel_values = {};
     expect_error([&] { model->forward(batch); }, {"input_ids", "4 image tokens", "0 pictures"});
     batch.pixel_values = random_tensor({2, 2, 8, 8}, 1);

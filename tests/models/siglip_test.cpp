@@ -23,7 +23,7 @@ using testing::relative_error;
 using testing::replaced;
 using testing::same_bits;
 
-const std::string tiny = R"({"model_type": "siglip",
+const std::string tiny_siglip = R"({"model_type": "siglip",
     "text_config": {"hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 1, "intermediate_size": 20,
         "vocab_size": 17, "max_position_embeddings": 6, "projection_size": 8},
     "vision_config": {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 10,
@@ -35,13 +35,13 @@ Batch pairs() {
 }
 
 TEST(Siglip, EveryParameterLearns) {
-    const auto model = build(config_of(tiny));
+    const auto model = build(config_of(tiny_siglip));
     testing::randomise(*model);
     testing::expect_gradients(*model, [&] { return model->loss(pairs()); });
 }
 
 TEST(Siglip, ABatchIsItsPicturesAndTexts) {
-    const auto model = build(config_of(tiny));
+    const auto model = build(config_of(tiny_siglip));
     testing::randomise(*model);
     const NoGrad no_grad;
     const Tensor together = model->forward(pairs());
@@ -55,7 +55,7 @@ TEST(Siglip, ABatchIsItsPicturesAndTexts) {
 }
 
 TEST(Siglip, StartsWhereThePaperDoes) {
-    const auto model = build(config_of(tiny));
+    const auto model = build(config_of(tiny_siglip));
     nn::initialise(*model, {.seed = 1});
     std::map<std::string, double> starts;
     for (const auto& [name, tensor] : nn::parameters(*model))
@@ -99,14 +99,15 @@ TEST(Siglip, WritesTheTensorsThatItRead) {
 }
 
 TEST(Siglip, WhatDoesNotFitIsAnErrorThatNamesIt) {
-    testing::expect_rejected(tiny, "\"projection_size\": 8", "\"projection_size\": 9", "text_config.projection_size");
-    testing::expect_rejected(tiny, "\"num_attention_heads\": 3", "\"num_attention_heads\": 5",
+    testing::expect_rejected(tiny_siglip, "\"projection_size\": 8", "\"projection_size\": 9",
+                             "text_config.projection_size");
+    testing::expect_rejected(tiny_siglip, "\"num_attention_heads\": 3", "\"num_attention_heads\": 5",
                              "text_config.num_attention_heads");
-    testing::expect_rejected(tiny, "\"patch_size\": 4", "\"vision_use_head\": false, \"patch_size\": 4",
+    testing::expect_rejected(tiny_siglip, "\"patch_size\": 4", "\"vision_use_head\": false, \"patch_size\": 4",
                              "vision_config.vision_use_head");
-    testing::expect_rejected(tiny, "\"patch_size\": 4", "\"patch_size\": 0", "vision_config.patch_size");
+    testing::expect_rejected(tiny_siglip, "\"patch_size\": 4", "\"patch_size\": 0", "vision_config.patch_size");
 
-    const auto model = build(config_of(tiny));
+    const auto model = build(config_of(tiny_siglip));
     testing::randomise(*model);
     Batch batch = pairs();
     batch.input_ids = Tensor::zeros({1, 7}, DType::I64);

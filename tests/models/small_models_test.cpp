@@ -35,22 +35,26 @@ const std::string autoencoder = R"({"model_type": "autoencoder", "input_width": 
 const std::string classifier = R"({"model_type": "mlp_classifier", "input_width": 12, "hidden_widths": [7, 3],
     "classes": 4, "activation": "gelu"})";
 
-Tensor ids_of(std::initializer_list<std::int64_t> ids, Shape shape) { return Tensor::from<std::int64_t>(ids, shape); }
+Tensor small_ids(std::initializer_list<std::int64_t> ids, Shape shape) {
+    return Tensor::from<std::int64_t>(ids, shape);
+}
 Tensor row_of(const Tensor& x, std::int64_t row) { return ops::slice(x, 0, row, row + 1); }
 
 TEST(RecurrentLanguageModel, EveryParameterOfEveryCellLearns) {
     for (const char* cell : {"rnn", "gru", "lstm"}) {
         const auto model = build(config_of(replaced(recurrent, "gru", cell)));
         randomise(*model);
-        expect_gradients(*model, [&] { return model->loss({.input_ids = ids_of({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4})}); });
+        expect_gradients(*model, [&] {
+            return model->loss({.input_ids = small_ids({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4})});
+        });
     }
 }
 
 TEST(RecurrentLanguageModel, CachedIsUncachedAndABatchOfDifferentLengthsIsItsRows) {
-    const Batch together{.input_ids = ids_of({1, 2, 3, 4, 0, 0, 5, 6}, {2, 4}),
-                         .attention_mask = ids_of({1, 1, 1, 1, 0, 0, 1, 1}, {2, 4})};
-    const std::vector<Tensor> rows{ids_of({1, 2, 3, 4}, {1, 4}), ids_of({5, 6}, {1, 2})};
-    const Tensor next = ids_of({7, 8, 8, 1}, {2, 2});
+    const Batch together{.input_ids = small_ids({1, 2, 3, 4, 0, 0, 5, 6}, {2, 4}),
+                         .attention_mask = small_ids({1, 1, 1, 1, 0, 0, 1, 1}, {2, 4})};
+    const std::vector<Tensor> rows{small_ids({1, 2, 3, 4}, {1, 4}), small_ids({5, 6}, {1, 2})};
+    const Tensor next = small_ids({7, 8, 8, 1}, {2, 2});
     for (const char* cell : {"rnn", "gru", "lstm"}) {
         const auto model = build(config_of(replaced(recurrent, "gru", cell)));
         randomise(*model);
@@ -81,9 +85,9 @@ TEST(Bahdanau, EveryParameterLearns) {
     for (const std::string& config : {seq2seq, one_way}) {
         const auto model = build(config_of(config));
         randomise(*model);
-        const Batch batch{.input_ids = ids_of({1, 2, 3, 4, 5, 6, 0, 0}, {2, 4}),
-                          .attention_mask = ids_of({1, 1, 1, 1, 1, 1, 0, 0}, {2, 4}),
-                          .labels = ids_of({2, 3, 4, 5, 6, -100}, {2, 3})};
+        const Batch batch{.input_ids = small_ids({1, 2, 3, 4, 5, 6, 0, 0}, {2, 4}),
+                          .attention_mask = small_ids({1, 1, 1, 1, 1, 1, 0, 0}, {2, 4}),
+                          .labels = small_ids({2, 3, 4, 5, 6, -100}, {2, 3})};
         expect_gradients(*model, [&] { return model->loss(batch); });
     }
 }
@@ -92,20 +96,21 @@ TEST(Bahdanau, LabelsBehindTheStartTokenAreTheDecodersInput) {
     const auto model = build(config_of(seq2seq));
     randomise(*model);
     const NoGrad no_grad;
-    Batch batch{.input_ids = ids_of({1, 2, 3}, {1, 3}), .labels = ids_of({4, 5, 6}, {1, 3})};
+    Batch batch{.input_ids = small_ids({1, 2, 3}, {1, 3}), .labels = small_ids({4, 5, 6}, {1, 3})};
     const Tensor shifted = model->forward(batch);
-    batch.decoder_input_ids = ids_of({1, 4, 5}, {1, 3});
+    batch.decoder_input_ids = small_ids({1, 4, 5}, {1, 3});
     EXPECT_LE(relative_error(shifted, model->forward(batch)), 1e-12);
 }
 
 void expect_rows_of_a_batch_alone(const Model& model) {
     const NoGrad no_grad;
-    const std::vector<Tensor> rows{ids_of({1, 2, 3, 4}, {1, 4}), ids_of({5, 6}, {1, 2})};
-    const Tensor target = ids_of({1, 7, 3, 1, 2, 2}, {2, 3});  // from the start token on
-    const Tensor left = ids_of({1, 1, 1, 1, 0, 0, 1, 1}, {2, 4}), right = ids_of({1, 1, 1, 1, 1, 1, 0, 0}, {2, 4});
+    const std::vector<Tensor> rows{small_ids({1, 2, 3, 4}, {1, 4}), small_ids({5, 6}, {1, 2})};
+    const Tensor target = small_ids({1, 7, 3, 1, 2, 2}, {2, 3});  // from the start token on
+    const Tensor left = small_ids({1, 1, 1, 1, 0, 0, 1, 1}, {2, 4}),
+                 right = small_ids({1, 1, 1, 1, 1, 1, 0, 0}, {2, 4});
     for (const bool on_the_left : {true, false}) {
-        const Batch source{.input_ids = on_the_left ? ids_of({1, 2, 3, 4, 0, 0, 5, 6}, {2, 4})
-                                                    : ids_of({1, 2, 3, 4, 5, 6, 0, 0}, {2, 4}),
+        const Batch source{.input_ids = on_the_left ? small_ids({1, 2, 3, 4, 0, 0, 5, 6}, {2, 4})
+                                                    : small_ids({1, 2, 3, 4, 5, 6, 0, 0}, {2, 4}),
                            .attention_mask = on_the_left ? left : right};
         const auto decoding = model.decode(8);
         const Tensor read = decoding->read(source), stepped = decoding->step(ops::slice(target, 1, 1, 3));
@@ -189,7 +194,7 @@ TEST(Autoencoder, EveryParameterLearnsAndTheOutputIsAsWideAsTheInput) {
 TEST(MlpClassifier, EveryParameterLearns) {
     const auto model = build(config_of(classifier));
     randomise(*model);
-    const Batch batch{.pixel_values = random_tensor({3, 1, 3, 4}, 1), .labels = ids_of({0, 3, 1}, {3})};
+    const Batch batch{.pixel_values = random_tensor({3, 1, 3, 4}, 1), .labels = small_ids({0, 3, 1}, {3})};
     expect_gradients(*model, [&] { return model->loss(batch); });
 }
 

@@ -21,7 +21,8 @@ using testing::relative_error;
 using testing::replaced;
 using testing::same_bits;
 
-const std::string tiny = R"({"model_type": "vit", "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2,
+const std::string tiny_vit =
+    R"({"model_type": "vit", "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2,
     "intermediate_size": 20, "image_size": 8, "patch_size": 4, "num_channels": 2, "id2label": {"0": "a", "1": "b", "2": "c"}})";
 
 TEST(Vit, TheBareEncodersCheckpointLoadsWithAndWithoutPrefixAndPooler) {
@@ -49,7 +50,7 @@ TEST(Vit, TheBareEncodersCheckpointLoadsWithAndWithoutPrefixAndPooler) {
 }
 
 TEST(Vit, EveryParameterLearns) {
-    const auto model = build(config_of(tiny));
+    const auto model = build(config_of(tiny_vit));
     testing::randomise(*model);
     const Batch batch{.pixel_values = random_tensor({2, 2, 8, 8}, 1),
                       .labels = Tensor::from<std::int64_t>({2, 0}, {2})};
@@ -57,7 +58,7 @@ TEST(Vit, EveryParameterLearns) {
 }
 
 TEST(Vit, ABatchIsItsPictures) {
-    const auto model = build(config_of(tiny));
+    const auto model = build(config_of(tiny_vit));
     testing::randomise(*model);
     const NoGrad no_grad;
     const Tensor pixels = random_tensor({3, 2, 8, 8}, 1), together = model->forward({.pixel_values = pixels});
@@ -68,8 +69,8 @@ TEST(Vit, ABatchIsItsPictures) {
 }
 
 TEST(Vit, WhatFillsNoPatchIsNotSeen) {
-    const auto model = build(config_of(tiny)),
-               larger = build(config_of(replaced(tiny, "\"image_size\": 8", "\"image_size\": 11")));
+    const auto model = build(config_of(tiny_vit)),
+               larger = build(config_of(replaced(tiny_vit, "\"image_size\": 8", "\"image_size\": 11")));
     testing::randomise(*model);
     testing::randomise(*larger);  // the same seed, so the same weights
     const NoGrad no_grad;
@@ -80,19 +81,21 @@ TEST(Vit, WhatFillsNoPatchIsNotSeen) {
 }
 
 TEST(Vit, WithoutBiasesOnQueryKeyAndValue) {
-    const auto model = build(config_of(replaced(tiny, "\"num_channels\"", "\"qkv_bias\": false, \"num_channels\"")));
-    EXPECT_EQ(nn::parameter_count(*build(config_of(tiny))) - nn::parameter_count(*model), 2 * 3 * 12);
+    const auto model =
+        build(config_of(replaced(tiny_vit, "\"num_channels\"", "\"qkv_bias\": false, \"num_channels\"")));
+    EXPECT_EQ(nn::parameter_count(*build(config_of(tiny_vit))) - nn::parameter_count(*model), 2 * 3 * 12);
 }
 
 TEST(Vit, WhatDoesNotFitIsAnErrorThatNamesIt) {
-    testing::expect_rejected(tiny, "\"num_attention_heads\": 3", "\"num_attention_heads\": 5", "num_attention_heads");
-    testing::expect_rejected(tiny, "\"patch_size\": 4", "\"patch_size\": 9", "patch_size");
-    testing::expect_rejected(tiny, "\"id2label\"", "\"num_labels\": 4, \"id2label\"", "num_labels");
-    testing::expect_rejected(tiny, "{\"0\": \"a\", \"1\": \"b\", \"2\": \"c\"}", "{}", "id2label");
-    testing::expect_rejected(tiny, "\"hidden_size\": 12", "\"hidden_act\": \"sine\", \"hidden_size\": 12",
+    testing::expect_rejected(tiny_vit, "\"num_attention_heads\": 3", "\"num_attention_heads\": 5",
+                             "num_attention_heads");
+    testing::expect_rejected(tiny_vit, "\"patch_size\": 4", "\"patch_size\": 9", "patch_size");
+    testing::expect_rejected(tiny_vit, "\"id2label\"", "\"num_labels\": 4, \"id2label\"", "num_labels");
+    testing::expect_rejected(tiny_vit, "{\"0\": \"a\", \"1\": \"b\", \"2\": \"c\"}", "{}", "id2label");
+    testing::expect_rejected(tiny_vit, "\"hidden_size\": 12", "\"hidden_act\": \"sine\", \"hidden_size\": 12",
                              "hidden_act");
 
-    const auto model = build(config_of(tiny));
+    const auto model = build(config_of(tiny_vit));
     testing::randomise(*model);
     expect_error([&] { model->forward({}); }, {"pixel_values"});
     expect_error(

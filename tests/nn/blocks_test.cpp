@@ -23,18 +23,18 @@ using testing::relative_error;
 using testing::same_bits;
 using testing::weighted_total;
 
-constexpr std::int64_t width = 12;
+constexpr std::int64_t block_width = 12;
 const Context causal{.mask = ops::AttentionMask::causal()};
 
 std::unique_ptr<DotProductAttention> attention(double dropout = 0) {
     return std::make_unique<DotProductAttention>(DotProductSettings{
-        .width = width, .heads = 3, .kv_heads = 1, .rope = RopeSettings{.rotary_width = 4}, .dropout = dropout});
+        .width = block_width, .heads = 3, .kv_heads = 1, .rope = RopeSettings{.rotary_width = 4}, .dropout = dropout});
 }
 std::unique_ptr<PositionWise> feed_forward() {
     return std::make_unique<FeedForward>(
-        FeedForwardSettings{.width = width, .hidden = 20, .activation = Activation::silu, .gated = true});
+        FeedForwardSettings{.width = block_width, .hidden = 20, .activation = Activation::silu, .gated = true});
 }
-std::unique_ptr<Layer> norm() { return std::make_unique<RmsNorm>(width); }
+std::unique_ptr<Layer> norm() { return std::make_unique<RmsNorm>(block_width); }
 
 BlockParts parts(bool sandwich = false, double dropout = 0) {
     BlockParts made{attention(dropout), feed_forward(), norm(), norm(), nullptr, nullptr, dropout};
@@ -59,7 +59,7 @@ struct Opened : B {
 template <class B>
 void expect_formula(Opened<B>& block, const std::function<Tensor(const Tensor&)>& formula) {
     randomise(block);
-    const Tensor x = random_tensor({2, 5, width}, 3);
+    const Tensor x = random_tensor({2, 5, block_width}, 3);
     EXPECT_LE(relative_error(block.forward(x, causal), formula(x)), 1e-12);
     expect_gradients(block, [&] { return weighted_total(block.forward(x, causal)); });
 }
@@ -106,7 +106,7 @@ Stack three_blocks(double dropout = 0) {
 TEST(Stack, PrefillIsTokenByToken) {
     Stack stack = three_blocks();
     randomise(stack);
-    const Tensor x = random_tensor({2, 9, width}, 4);
+    const Tensor x = random_tensor({2, 9, block_width}, 4);
     const Tensor whole = stack.forward(x, causal).detach();
     const NoGrad no_grad;
     StackCache cache = stack.make_cache(9);
@@ -119,7 +119,7 @@ TEST(Stack, PrefillIsTokenByToken) {
 TEST(Stack, RecomputeGivesTheSameBitsWithDropoutOn) {
     Stack stack = three_blocks(0.2);
     randomise(stack);
-    const Tensor x = random_tensor({2, 9, width}, 5);
+    const Tensor x = random_tensor({2, 9, block_width}, 5);
     const auto gradients = [&](bool again) {
         for (const auto& [name, tensor] : parameters(stack)) tensor->set_grad({});
         Context context = causal;
@@ -139,7 +139,7 @@ TEST(Stack, RecomputeGivesTheSameBitsWithDropoutOn) {
 TEST(Stack, DropoutFollowsTheKeyAndOnlyInTraining) {
     Stack stack = three_blocks(0.3);
     randomise(stack);
-    const Tensor x = random_tensor({1, 6, width}, 6);
+    const Tensor x = random_tensor({1, 6, block_width}, 6);
     const auto run = [&](bool training, std::uint64_t seed) {
         Context context = causal;
         context.training = training;
@@ -155,7 +155,7 @@ TEST(Stack, DropoutFollowsTheKeyAndOnlyInTraining) {
 TEST(Stack, AnEncoderLooksBothWays) {
     Stack stack = three_blocks();
     randomise(stack);
-    const Tensor x = random_tensor({1, 6, width}, 7);
+    const Tensor x = random_tensor({1, 6, block_width}, 7);
     Tensor changed = x.clone();
     ops::slice(changed, 1, 5, 6).fill(3);
     const auto first = [&](const Tensor& in, const Context& context) {
@@ -170,8 +170,8 @@ CrossStack two_cross_blocks(NormPlacement placement) {
     for (int i = 0; i < 2; ++i) {
         CrossBlockParts made;
         made.self_attention = attention();
-        made.cross_attention =
-            std::make_unique<DotProductAttention>(DotProductSettings{.width = width, .heads = 3, .memory_width = 7});
+        made.cross_attention = std::make_unique<DotProductAttention>(
+            DotProductSettings{.width = block_width, .heads = 3, .memory_width = 7});
         made.feed_forward = feed_forward();
         made.self_attention_norm = norm();
         made.cross_attention_norm = norm();
@@ -186,7 +186,7 @@ TEST(CrossStack, CachedIsUncachedAndEveryParameterLearns) {
     for (const NormPlacement placement : {NormPlacement::before, NormPlacement::after}) {
         CrossStack stack = two_cross_blocks(placement);
         randomise(stack);
-        const Tensor x = random_tensor({2, 6, width}, 8);
+        const Tensor x = random_tensor({2, 6, block_width}, 8);
         Memory memory{random_tensor({2, 5, 7}, 9)};
         memory.mask.lengths = Tensor::from<std::int64_t>({5, 3}, {2});
         const Tensor whole = stack.forward(x, memory, causal).detach();

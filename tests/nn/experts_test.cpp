@@ -25,12 +25,12 @@ using testing::relative_error;
 using testing::same_bits;
 using testing::weighted_total;
 
-constexpr std::int64_t width = 6, hidden = 10, count = 4;
+constexpr std::int64_t expert_width = 6, hidden = 10, count = 4;
 
 // One expert as an ordinary gated network.
 Tensor expert(const Experts& module, std::int64_t index, const Tensor& x) {
     FeedForward one(
-        {.width = width, .hidden = hidden, .activation = Activation::silu, .gated = true, .has_bias = false});
+        {.width = expert_width, .hidden = hidden, .activation = Activation::silu, .gated = true, .has_bias = false});
     one.gate.weight = ops::select(module.gate, 0, index);
     one.up.weight = ops::select(module.up, 0, index);
     one.down.weight = ops::select(module.down, 0, index);
@@ -50,7 +50,7 @@ Tensor by_token(const Experts& module, const Tensor& x, std::int64_t k, bool nor
                   [&](auto a, auto b) { return p[static_cast<std::size_t>(a)] > p[static_cast<std::size_t>(b)]; });
         double total = 0;
         for (std::int64_t i = 0; i < k; ++i) total += p[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])];
-        Tensor sum = Tensor::zeros({1, width}, DType::F64);
+        Tensor sum = Tensor::zeros({1, expert_width}, DType::F64);
         for (std::int64_t i = 0; i < k; ++i) {
             const std::int64_t chosen = order[static_cast<std::size_t>(i)];
             const double weight = p[static_cast<std::size_t>(chosen)] * scaling / (normalise ? total : 1);
@@ -63,41 +63,42 @@ Tensor by_token(const Experts& module, const Tensor& x, std::int64_t k, bool nor
 
 TEST(Experts, AreTheirDefinitionTokenByToken) {
     for (const bool normalise : {true, false}) {
-        Experts module({.width = width,
+        Experts module({.width = expert_width,
                         .hidden = hidden,
                         .experts = count,
                         .routing = {.k = 2, .normalise = normalise, .scaling = 1.5}});
         randomise(module);
-        const Tensor x = random_tensor({17, width}, 3, -3, 3);
+        const Tensor x = random_tensor({17, expert_width}, 3, -3, 3);
         const NoGrad no_grad;
         EXPECT_LE(relative_error(module.forward(x), by_token(module, x, 2, normalise, 1.5)), 1e-12);
     }
 }
 
 TEST(Experts, SharedExpertsSeeEveryToken) {
-    Experts module({.width = width, .hidden = hidden, .experts = count, .shared_hidden = 8, .routing = {.k = 2}});
+    Experts module(
+        {.width = expert_width, .hidden = hidden, .experts = count, .shared_hidden = 8, .routing = {.k = 2}});
     randomise(module);
-    const Tensor x = random_tensor({5, width}, 3, -3, 3);
+    const Tensor x = random_tensor({5, expert_width}, 3, -3, 3);
     const NoGrad no_grad;
     const Tensor routed = by_token(module, x, 2, false, 1);
     EXPECT_LE(relative_error(module.forward(x), ops::add(routed, module.shared->forward(x))), 1e-12);
 }
 
 TEST(Experts, RouterAndExpertsLearn) {
-    Experts module({.width = width,
+    Experts module({.width = expert_width,
                     .hidden = hidden,
                     .experts = count,
                     .shared_hidden = 8,
                     .routing = {.k = 2, .normalise = true}});
     randomise(module);
-    const Tensor x = random_tensor({2, 9, width}, 4, -3, 3);
+    const Tensor x = random_tensor({2, 9, expert_width}, 4, -3, 3);
     expect_gradients(module, [&] { return weighted_total(module.forward(x)); });
 }
 
 TEST(Experts, ChoosingAllOfThemIsTheWholeMixture) {
-    Experts module({.width = width, .hidden = hidden, .experts = count, .routing = {.k = count}});
+    Experts module({.width = expert_width, .hidden = hidden, .experts = count, .routing = {.k = count}});
     randomise(module);
-    const Tensor x = random_tensor({5, width}, 5, -3, 3);
+    const Tensor x = random_tensor({5, expert_width}, 5, -3, 3);
     const NoGrad no_grad;
     EXPECT_LE(relative_error(module.forward(x), by_token(module, x, count, false, 1)), 1e-12);
 }
@@ -106,16 +107,16 @@ TEST(Experts, RouterChoicesReachTheContextOnceWithOrWithoutRecompute) {
     std::vector<std::unique_ptr<Block>> blocks;
     for (int i = 0; i < 2; ++i) {
         BlockParts parts;
-        parts.attention = std::make_unique<DotProductAttention>(DotProductSettings{.width = width, .heads = 2});
+        parts.attention = std::make_unique<DotProductAttention>(DotProductSettings{.width = expert_width, .heads = 2});
         parts.feed_forward = std::make_unique<Experts>(ExpertsSettings{
-            .width = width, .hidden = hidden, .experts = count, .routing = {.k = 2, .normalise = true}});
-        parts.attention_norm = std::make_unique<RmsNorm>(width);
-        parts.feed_forward_norm = std::make_unique<RmsNorm>(width);
+            .width = expert_width, .hidden = hidden, .experts = count, .routing = {.k = 2, .normalise = true}});
+        parts.attention_norm = std::make_unique<RmsNorm>(expert_width);
+        parts.feed_forward_norm = std::make_unique<RmsNorm>(expert_width);
         blocks.push_back(std::make_unique<PreNormBlock>(std::move(parts)));
     }
     Stack stack(std::move(blocks), nullptr);
     randomise(stack);
-    const Tensor x = random_tensor({1, 7, width}, 6);
+    const Tensor x = random_tensor({1, 7, expert_width}, 6);
     const auto gradients = [&](bool recompute) {
         for (const auto& [name, tensor] : parameters(stack)) tensor->set_grad({});
         std::vector<RouterChoice> choices;

@@ -24,22 +24,22 @@ namespace {
 using testing::Golden;
 using testing::relative_error;
 
-constexpr std::int64_t width = 48, heads = 4, layers = 2, context_length = 64, vocabulary = 211;
+constexpr std::int64_t gpt2_width = 48, gpt2_heads = 4, layers = 2, context_length = 64, vocabulary = 211;
 
 struct Gpt2 : Module {
-    Gpt2() : tokens(vocabulary, width), positions(context_length, width) {
+    Gpt2() : tokens(vocabulary, gpt2_width), positions(context_length, gpt2_width) {
         std::vector<std::unique_ptr<Block>> blocks;
         for (int i = 0; i < layers; ++i) {
             BlockParts parts;
             parts.attention = std::make_unique<DotProductAttention>(
-                DotProductSettings{.width = width, .heads = heads, .input_bias = true, .output_bias = true});
-            parts.feed_forward = std::make_unique<FeedForward>(
-                FeedForwardSettings{.width = width, .hidden = 4 * width, .activation = Activation::gelu_tanh});
-            parts.attention_norm = std::make_unique<LayerNorm>(width);
-            parts.feed_forward_norm = std::make_unique<LayerNorm>(width);
+                DotProductSettings{.width = gpt2_width, .heads = gpt2_heads, .input_bias = true, .output_bias = true});
+            parts.feed_forward = std::make_unique<FeedForward>(FeedForwardSettings{
+                .width = gpt2_width, .hidden = 4 * gpt2_width, .activation = Activation::gelu_tanh});
+            parts.attention_norm = std::make_unique<LayerNorm>(gpt2_width);
+            parts.feed_forward_norm = std::make_unique<LayerNorm>(gpt2_width);
             blocks.push_back(std::make_unique<PreNormBlock>(std::move(parts)));
         }
-        stack = Stack(std::move(blocks), std::make_unique<LayerNorm>(width));
+        stack = Stack(std::move(blocks), std::make_unique<LayerNorm>(gpt2_width));
     }
 
     void visit(const Visitor& visitor) override {
@@ -82,7 +82,7 @@ Tensor checkpoint_tensor(const Golden& golden, const std::string& prefix, const 
     if (part == "feed_forward.up") return linear("mlp.c_fc");
     if (part == "feed_forward.down") return linear("mlp.c_proj");
     const std::int64_t third = part == "attention.query" ? 0 : part == "attention.key" ? 1 : 2;
-    return ops::slice(linear("attn.c_attn"), 0, third * width, (third + 1) * width);
+    return ops::slice(linear("attn.c_attn"), 0, third * gpt2_width, (third + 1) * gpt2_width);
 }
 
 // Query, key and value are compared as the one tensor that the checkpoint has: the key's bias alone has a gradient of
@@ -136,7 +136,8 @@ TEST(Gpt2Golden, FusedProjectionAndLossGiveTheSameGradients) {
     Gpt2 model = loaded();
     const Tensor ids = expected["input_ids"];
     const std::int64_t batch = ids.size(0), count = ids.size(1);
-    const Tensor hidden = ops::reshape(ops::slice(model.hidden(ids), 1, 0, count - 1), {batch * (count - 1), width});
+    const Tensor hidden =
+        ops::reshape(ops::slice(model.hidden(ids), 1, 0, count - 1), {batch * (count - 1), gpt2_width});
     const Tensor targets = ops::reshape(ops::slice(ids, 1, 1, count), {batch * (count - 1)});
     const Tensor loss = ops::linear_cross_entropy(hidden, model.tokens.weight, targets);
     EXPECT_NEAR(loss.item(), expected["loss"].item(), 1e-5 * expected["loss"].item());

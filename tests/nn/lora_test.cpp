@@ -17,16 +17,16 @@ using testing::relative_error;
 using testing::same_bits;
 using testing::weighted_total;
 
-const Context causal{.mask = ops::AttentionMask::causal()};
+const Context causal_context{.mask = ops::AttentionMask::causal()};
 
 TEST(Lora, StartsAsTheModelItself) {
     DotProductAttention module({.width = 12, .heads = 3});
     randomise(module);
     const Tensor x = random_tensor({2, 5, 12}, 1);
-    const Tensor before = module.forward(x, causal).detach();
+    const Tensor before = module.forward(x, causal_context).detach();
     const auto wrapped = attach_lora(module, {"query", "value"}, {.rank = 2, .alpha = 4, .key = {.seed = 3}});
     EXPECT_EQ(wrapped, (std::vector<std::string>{"query", "value"}));
-    EXPECT_TRUE(same_bits(module.forward(x, causal).detach(), before));
+    EXPECT_TRUE(same_bits(module.forward(x, causal_context).detach(), before));
 }
 
 TEST(Lora, OnlyTheAdaptersLearn) {
@@ -52,7 +52,7 @@ TEST(Lora, OnlyTheAdaptersLearn) {
         DotProductAttention& module;
     } adapters(module);
     const Tensor x = random_tensor({2, 5, 12}, 1);
-    expect_gradients(adapters, [&] { return weighted_total(module.forward(x, causal)); });
+    expect_gradients(adapters, [&] { return weighted_total(module.forward(x, causal_context)); });
 }
 
 TEST(Lora, DropoutIsOfTheAdaptersInputInTrainingAlone) {
@@ -88,7 +88,7 @@ TEST(Lora, MergedIsAdaptedAndUnmergedIsTheBase) {
     attach_lora(module, {"query"}, {.rank = 3, .alpha = 6});
     auto& adapter = static_cast<Lora&>(*module.query.adapter);
     adapter.up.copy_from(random_tensor(adapter.up.shape(), 9));
-    const Tensor adapted = module.forward(x, causal).detach();
+    const Tensor adapted = module.forward(x, causal_context).detach();
 
     add_adapter_to_weight(module.query);
     EXPECT_GT(relative_error(module.query.weight, base_weight), 1e-3);
@@ -97,7 +97,7 @@ TEST(Lora, MergedIsAdaptedAndUnmergedIsTheBase) {
 
     merge_lora(module);
     EXPECT_EQ(module.query.adapter, nullptr);
-    EXPECT_LE(relative_error(module.forward(x, causal), adapted), 1e-12);
+    EXPECT_LE(relative_error(module.forward(x, causal_context), adapted), 1e-12);
 }
 
 TEST(Lora, ATargetThatNamesNothingIsAnErrorThatListsTheLayers) {

@@ -38,11 +38,11 @@ Tensors reference(const Tensors& in, const std::vector<std::int64_t>& lengths) {
     return {from_doubles(output, {batch, queries, values}), from_doubles(weights, {batch, queries, keys})};
 }
 
-struct Sizes {
+struct AdditiveAttentionSizes {
     std::int64_t batch, queries, keys, width, values;
 };
 
-void add_case(Cases& out, const Sizes& sizes, const std::vector<std::int64_t>& lengths = {}) {
+void add_case(Cases& out, const AdditiveAttentionSizes& sizes, const std::vector<std::int64_t>& lengths = {}) {
     out.add({.name = text_of("additive_attention/", sizes.batch, "x", sizes.queries, "x", sizes.keys, "x", sizes.width,
                              lengths.empty() ? "" : "/lengths"),
              .inputs = {{.shape = {sizes.batch, sizes.queries, sizes.width}},
@@ -60,7 +60,7 @@ void add_case(Cases& out, const Sizes& sizes, const std::vector<std::int64_t>& l
              .cuda = true});
 }
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases additive_attention_cases{[](Cases& out) {
     for (const std::int64_t n : odd_sizes) {
         add_case(out, {.batch = 2, .queries = 3, .keys = 5, .width = n, .values = 4});
         add_case(out, {.batch = 2, .queries = 3, .keys = n, .width = 7, .values = 4});

@@ -9,7 +9,7 @@ namespace {
 using ops::AttentionMask;
 using ops::AttentionOptions;
 
-struct Sizes {
+struct AttentionSizes {
     std::int64_t rows = 2, queries = 33, keys = 33, heads = 2, key_heads = 2, width = 8, value_width = 8;
 };
 
@@ -26,7 +26,7 @@ AttentionOptions on(Device device, AttentionOptions options) {
     return options;
 }
 
-void add_case(Cases& out, const std::string& name, const Sizes& s, const AttentionOptions& options,
+void add_case(Cases& out, const std::string& name, const AttentionSizes& s, const AttentionOptions& options,
               const PlainAttention& plain) {
     out.add({.name = "attention/" + name,
              .inputs = {{.shape = {s.rows, s.queries, s.heads, s.width}, .low = -2, .high = 2},
@@ -40,8 +40,8 @@ void add_case(Cases& out, const std::string& name, const Sizes& s, const Attenti
              .cuda = true});
 }
 
-void add_biased(Cases& out, const std::string& name, const Sizes& s, const Shape& bias, const AttentionOptions& options,
-                const PlainAttention& plain) {
+void add_biased(Cases& out, const std::string& name, const AttentionSizes& s, const Shape& bias,
+                const AttentionOptions& options, const PlainAttention& plain) {
     out.add({.name = "attention/bias/" + name,
              .inputs = {{.shape = {s.rows, s.queries, s.heads, s.width}},
                         {.shape = {s.rows, s.keys, s.key_heads, s.width}},
@@ -152,7 +152,7 @@ void add_scores(Cases& out) {
                {.dropout = 0.4, .dropout_key = {.seed = 1}});
 }
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases attention_cases{[](Cases& out) {
     add_shapes(out);
     add_masks(out);
     add_scores(out);

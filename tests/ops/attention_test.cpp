@@ -31,7 +31,7 @@ struct Inputs {
           value(tensor({1, time, heads, width}, 3)) {}
 };
 
-void expect_error(const std::function<void()>& action, const std::string& part) {
+void expect_attention_error(const std::function<void()>& action, const std::string& part) {
     try {
         action();
         ADD_FAILURE() << "no error where one naming \"" << part << "\" was due";
@@ -43,23 +43,24 @@ void expect_error(const std::function<void()>& action, const std::string& part) 
 
 TEST(Attention, ErrorsNameTheOpAndTheShapes) {
     const Inputs in(5);
-    expect_error([&] { attention(in.query, tensor({1, 5, 2, 8}, 1), in.value); }, "(1, 5, 2, 8)");
-    expect_error([&] { attention(in.query, tensor({2, 5, 2, 16}, 1), in.value); }, "(2, 5, 2, 16)");
-    expect_error([&] { attention(in.query, in.key, tensor({1, 6, 2, 16}, 1)); }, "(1, 6, 2, 16)");
-    expect_error([&] { attention(tensor({1, 5, 3, 16}, 1), in.key, in.value); }, "multiple of KH");
-    expect_error([&] { attention(tensor({5, 2, 16}, 1), in.key, in.value); }, "(5, 2, 16)");
-    expect_error([&] { attention(in.query.to(DType::F64), in.key, in.value); }, "one float dtype");
-    expect_error([&] { attention(in.query, in.key, in.value, {.dropout = 1}); }, "dropout");
-    expect_error([&] { attention(in.query, in.key, in.value, {.soft_cap = -1}); }, "soft cap");
-    expect_error([&] { attention(in.query, in.key, in.value, {.bias = tensor({3, 5, 5}, 1)}); }, "(3, 5, 5)");
-    expect_error([&] { attention(in.query, in.key, in.value, {.alibi_slopes = tensor({3}, 1)}); }, "(3)");
-    expect_error([&] { attention(in.query, in.key, in.value, {.mask = {.lengths = tensor({1}, 1)}}); }, "lengths");
-    expect_error(
+    expect_attention_error([&] { attention(in.query, tensor({1, 5, 2, 8}, 1), in.value); }, "(1, 5, 2, 8)");
+    expect_attention_error([&] { attention(in.query, tensor({2, 5, 2, 16}, 1), in.value); }, "(2, 5, 2, 16)");
+    expect_attention_error([&] { attention(in.query, in.key, tensor({1, 6, 2, 16}, 1)); }, "(1, 6, 2, 16)");
+    expect_attention_error([&] { attention(tensor({1, 5, 3, 16}, 1), in.key, in.value); }, "multiple of KH");
+    expect_attention_error([&] { attention(tensor({5, 2, 16}, 1), in.key, in.value); }, "(5, 2, 16)");
+    expect_attention_error([&] { attention(in.query.to(DType::F64), in.key, in.value); }, "one float dtype");
+    expect_attention_error([&] { attention(in.query, in.key, in.value, {.dropout = 1}); }, "dropout");
+    expect_attention_error([&] { attention(in.query, in.key, in.value, {.soft_cap = -1}); }, "soft cap");
+    expect_attention_error([&] { attention(in.query, in.key, in.value, {.bias = tensor({3, 5, 5}, 1)}); }, "(3, 5, 5)");
+    expect_attention_error([&] { attention(in.query, in.key, in.value, {.alibi_slopes = tensor({3}, 1)}); }, "(3)");
+    expect_attention_error([&] { attention(in.query, in.key, in.value, {.mask = {.lengths = tensor({1}, 1)}}); },
+                           "lengths");
+    expect_attention_error(
         [&] { attention(in.query, in.key, in.value, {.offset = 1, .offsets = Tensor::from<std::int64_t>({1}, {1})}); },
         "both offset and offsets");
-    expect_error([&] { attention(in.query, in.key, in.value, {.mask = {.keys_behind = 3, .prefix_keys = 2}}); },
-                 "interval");
-    expect_error([] { AttentionMask::sliding(0); }, "at least 1");
+    expect_attention_error(
+        [&] { attention(in.query, in.key, in.value, {.mask = {.keys_behind = 3, .prefix_keys = 2}}); }, "interval");
+    expect_attention_error([] { AttentionMask::sliding(0); }, "at least 1");
 }
 
 TEST(Attention, EmptyInputsGiveEmptyOrZeros) {
@@ -246,10 +247,12 @@ TEST(Attention, MemoryIsLinear) {
 
 TEST(LongformerAttention, ErrorsNameTheOpAndTheShapes) {
     const Tensor x = tensor({1, 6, 2, 4}, 1), y = tensor({1, 7, 2, 4}, 1);
-    expect_error([&] { ops::longformer_attention(x, y, x, x, x, x, {.window = 2}); }, "(1, 7, 2, 4)");
-    expect_error([&] { ops::longformer_attention(x, x, x, x, x, x, {.window = 3}); }, "window 3");
-    expect_error([&] { ops::longformer_attention(x, x, x, x, x, x, {.window = 2, .global_tokens = x}); }, "bool");
-    expect_error([&] { ops::longformer_attention(x, x, x, x, x, x, {.window = 2, .lengths = x}); }, "lengths");
+    expect_attention_error([&] { ops::longformer_attention(x, y, x, x, x, x, {.window = 2}); }, "(1, 7, 2, 4)");
+    expect_attention_error([&] { ops::longformer_attention(x, x, x, x, x, x, {.window = 3}); }, "window 3");
+    expect_attention_error([&] { ops::longformer_attention(x, x, x, x, x, x, {.window = 2, .global_tokens = x}); },
+                           "bool");
+    expect_attention_error([&] { ops::longformer_attention(x, x, x, x, x, x, {.window = 2, .lengths = x}); },
+                           "lengths");
 }
 
 // With a window over everything and no global token it is plain attention.

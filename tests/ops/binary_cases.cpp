@@ -21,7 +21,7 @@ struct BinaryOp {
     double (*f)(double, double);
 };
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases binary_cases{[](Cases& out) {
     const BinaryOp binary_ops[] = {
         {"add", ops::add, [](double x, double y) { return x + y; }},
         {"sub", ops::sub, [](double x, double y) { return x - y; }},

@@ -42,17 +42,18 @@ Tensor targets_for(const Shape& shape, std::int64_t classes) {
     return Tensor::from(values, shape);
 }
 
-struct Variant {
+struct CrossEntropyVariant {
     const char* name;
     ops::LinearCrossEntropyOptions options;
 };
-const Variant variants[] = {{"mean", {}},
-                            {"sum", {.reduction = ops::Reduction::sum}},
-                            {"smoothed", {.label_smoothing = 0.1}},
-                            {"z_loss", {.z_loss = 0.05}},
-                            {"all", {.label_smoothing = 0.2, .z_loss = 0.01, .reduction = ops::Reduction::sum}}};
+const CrossEntropyVariant variants[] = {
+    {"mean", {}},
+    {"sum", {.reduction = ops::Reduction::sum}},
+    {"smoothed", {.label_smoothing = 0.1}},
+    {"z_loss", {.z_loss = 0.05}},
+    {"all", {.label_smoothing = 0.2, .z_loss = 0.01, .reduction = ops::Reduction::sum}}};
 
-void add_logits(Cases& out, const Variant& variant, const Shape& shape) {
+void add_logits(Cases& out, const CrossEntropyVariant& variant, const Shape& shape) {
     const ops::CrossEntropyOptions options{variant.options.ignore_index, variant.options.label_smoothing,
                                            variant.options.z_loss, variant.options.reduction};
     Shape rows;
@@ -67,7 +68,8 @@ void add_logits(Cases& out, const Variant& variant, const Shape& shape) {
          .cuda = true});
 }
 
-void add_linear(Cases& out, const Variant& variant, std::int64_t rows, std::int64_t classes, std::int64_t chunk) {
+void add_linear(Cases& out, const CrossEntropyVariant& variant, std::int64_t rows, std::int64_t classes,
+                std::int64_t chunk) {
     ops::LinearCrossEntropyOptions options = variant.options;
     options.chunk = chunk;
     out.add({.name = text_of("linear_cross_entropy/", variant.name, "/", rows, "/", classes, "/", chunk),
@@ -84,8 +86,8 @@ void add_linear(Cases& out, const Variant& variant, std::int64_t rows, std::int6
              .cuda = true});
 }
 
-const RegisterCases cases{[](Cases& out) {
-    for (const Variant& variant : variants) {
+const RegisterCases cross_entropy_cases{[](Cases& out) {
+    for (const CrossEntropyVariant& variant : variants) {
         add_logits(out, variant, {2, 5, 33});
         add_linear(out, variant, 13, 31, 4);
     }

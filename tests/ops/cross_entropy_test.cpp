@@ -7,6 +7,7 @@
 
 #include "core/memory.h"
 #include "ops/matmul.h"
+#include "support/expect_error.h"
 #include "support/op_case.h"
 #include "tensor/tape.h"
 
@@ -33,16 +34,6 @@ TEST(CrossEntropy, NoRowsGiveZero) {
     EXPECT_EQ(
         ops::linear_cross_entropy(Tensor::zeros({0, 4}), Tensor::zeros({5, 4}), Tensor::zeros({0}, DType::I64)).item(),
         0);
-}
-
-void expect_error(const std::function<void()>& call, const std::vector<std::string>& parts) {
-    try {
-        call();
-        FAIL() << "no error";
-    } catch (const Error& error) {
-        for (const std::string& part : parts)
-            EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-    }
 }
 
 TEST(CrossEntropy, ErrorsNameTheTargetAndTheVocabulary) {

@@ -19,7 +19,7 @@ Rows rows_of(const Tensor& x) {
     return rows;
 }
 
-Rows softmax(Rows rows) {
+Rows softmax_of(Rows rows) {
     for (auto& row : rows) {
         double sum = 0;
         for (double& value : row) sum += value = std::exp(value);
@@ -41,7 +41,7 @@ std::vector<std::int64_t> by_falling_score(const std::vector<double>& scores) {
 Tensors plain_route(const Tensor& logits, const ops::RoutingOptions& options) {
     std::vector<double> weights;
     std::vector<std::int64_t> indices;
-    for (std::vector<double> p : softmax(rows_of(logits))) {
+    for (std::vector<double> p : softmax_of(rows_of(logits))) {
         const std::size_t group_size = p.size() / static_cast<std::size_t>(options.groups);
         std::vector<double> group_best;
         for (std::size_t i = 0; i < p.size(); i += group_size)
@@ -86,7 +86,7 @@ Tensor some_indices(std::int64_t tokens, std::int64_t k, std::int64_t experts) {
 
 // HF Mixtral: mean over tokens of the one-hot choices, times mean probabilities, times the number of experts.
 Tensor plain_balance(const Tensor& logits, const Tensor& indices) {
-    const Rows p = softmax(rows_of(logits));
+    const Rows p = softmax_of(rows_of(logits));
     std::vector<double> busy(p[0].size()), mean(p[0].size());
     for (const std::int64_t e : indices.to_vector<std::int64_t>()) busy[static_cast<std::size_t>(e)] += 1;
     double loss = 0;
@@ -135,7 +135,7 @@ void add_experts(Cases& out, std::int64_t tokens, std::int64_t k, std::int64_t i
              .cuda = true});
 }
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases experts_cases{[](Cases& out) {
     for (const std::int64_t n : odd_sizes) {
         add_route(out, text_of("plain/", n), {n, 33}, {.k = 3});
         add_experts(out, n, 2, 17, 9);

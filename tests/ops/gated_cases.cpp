@@ -27,7 +27,7 @@ struct GatedOp {
     double (*activation)(double);
 };
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases gated_cases{[](Cases& out) {
     const GatedOp gated_ops[] = {
         {"swiglu", ops::swiglu, silu},
         {"geglu", [](const Tensor& gate, const Tensor& up) { return ops::geglu(gate, up, false); }, gelu},

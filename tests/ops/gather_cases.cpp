@@ -138,7 +138,7 @@ void add_concat(Cases& out, const std::string& label, const std::vector<Shape>& 
              .cuda = true});
 }
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases gather_cases{[](Cases& out) {
     for (const std::int64_t n : odd_sizes) {
         add_indexed(out, text_of("columns/", n), {3, n}, 1, {3, 5}, {3, 5});
         add_indexed(out, text_of("rows/", n), {n, 3}, 0, {7, 3}, {7, 3});

@@ -49,7 +49,7 @@ struct NamedKernel {
     ops::PoolingKernel kernel;
 };
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases kernel_pooling_cases{[](Cases& out) {
     const NamedKernel kernels[] = {{"gaussian", ops::PoolingKernel::gaussian},
                                    {"boxcar", ops::PoolingKernel::boxcar},
                                    {"epanechnikov", ops::PoolingKernel::epanechnikov}};

@@ -80,7 +80,7 @@ void add_case(Cases& out, const std::string& name, const Pattern& pattern) {
              .cuda = true});
 }
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases longformer_attention_cases{[](Cases& out) {
     add_case(out, "window_only", {});
     add_case(out, "one_token", {.time = 1, .global_tokens = {{0}, {0}}});
     for (const std::int64_t n : {31, 33, 127})

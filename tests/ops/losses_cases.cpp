@@ -59,7 +59,7 @@ Tensor plain_normalise(const Tensor& x, double eps) {
     return from_doubles(values, x.shape());
 }
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases losses_cases{[](Cases& out) {
     for (const std::int64_t n : odd_sizes) {
         out.add({.name = text_of("mse/", n),
                  .inputs = {{.shape = {3, n}}, {.shape = {3, n}}},

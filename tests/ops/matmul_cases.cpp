@@ -63,7 +63,7 @@ void add_linear(Cases& out, const std::string& name, const Shape& x, std::int64_
              .cuda = true});
 }
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases matmul_cases{[](Cases& out) {
     for (const std::int64_t n : odd_sizes) {
         add_matmul(out, text_of("square/", n), {n, n}, {n, n});
         add_matmul(out, text_of("one_row/", n), {1, n}, {n, 33});

@@ -5,26 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 
 #include "core/parallel.h"
 #include "kernels/gemm.h"
 #include "ops/views.h"
+#include "support/expect_error.h"
 #include "support/op_case.h"
 #include "tensor/tape.h"
 
 namespace tessera::testing {
 namespace {
-
-void expect_error(const std::function<void()>& call, const std::vector<std::string>& parts) {
-    try {
-        call();
-        FAIL() << "no error";
-    } catch (const Error& error) {
-        for (const std::string& part : parts)
-            EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-    }
-}
 
 TEST(Matmul, ErrorsNameTheShapes) {
     expect_error([] { ops::matmul(Tensor::zeros({2, 3}), Tensor::zeros({4, 5})); }, {"matmul", "(2, 3)", "(4, 5)"});

@@ -32,7 +32,7 @@ Tensor normalised(const Tensor& x, const Tensor& weight, const Tensor& bias, con
     return from_doubles(values, x.shape());
 }
 
-struct Variant {
+struct NormVariant {
     const char* name;
     bool has_weight, has_bias;
 };
@@ -41,7 +41,7 @@ Tensor optional(const Tensors& in, std::size_t i) { return i < in.size() ? in[i]
 
 // x then, as far as the variant has them, weight and bias. A width of 1 normalises to a sign (or to 0): eps is made
 // large enough there for gradients to be more than rounding.
-void add_layer_norm(Cases& out, const std::string& label, const Shape& shape, const Variant& variant) {
+void add_layer_norm(Cases& out, const std::string& label, const Shape& shape, const NormVariant& variant) {
     const std::int64_t width = shape[shape.rank() - 1];
     const double eps = width == 1 ? 0.5 : 1e-5;
     std::vector<Input> inputs{{.shape = shape, .low = -1, .high = 2}};
@@ -116,10 +116,10 @@ void add_fused(Cases& out, const std::string& label, const Shape& shape, bool ha
              .cuda = true});
 }
 
-const RegisterCases cases{[](Cases& out) {
-    const Variant variants[] = {
+const RegisterCases norm_cases{[](Cases& out) {
+    const NormVariant variants[] = {
         {"weight and bias", true, true}, {"weight", true, false}, {"bias", false, true}, {"bare", false, false}};
-    for (const Variant& variant : variants) {
+    for (const NormVariant& variant : variants) {
         for (const std::int64_t n : odd_sizes) add_layer_norm(out, text_of(n), {3, n}, variant);
         add_layer_norm(out, "batched", {2, 3, 5, 17}, variant);
     }

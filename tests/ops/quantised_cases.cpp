@@ -6,7 +6,7 @@
 namespace tessera::testing {
 namespace {
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases quantised_cases{[](Cases& out) {
     for (const DType dtype : quantised_dtypes) {
         const Tensor weight = random_quantised({7, 256}, 1, dtype), values = decoded(weight).to(DType::F64);
         out.add({.name = text_of("linear/", dtype),

@@ -81,11 +81,12 @@ Tensors run(const Kind& kind, const Tensors& in, const std::vector<std::int64_t>
     return out;
 }
 
-struct Sizes {
+struct RecurrentSizes {
     std::int64_t batch, time, input, width;
 };
 
-void add_case(Cases& out, const Kind& kind, const Sizes& sizes, const std::vector<std::int64_t>& lengths = {}) {
+void add_case(Cases& out, const Kind& kind, const RecurrentSizes& sizes,
+              const std::vector<std::int64_t>& lengths = {}) {
     const std::int64_t rows = kind.gates * sizes.width;
     // As initialised: the spread of a unit's sum does not grow with the width.
     const double spread = 1 / std::sqrt(static_cast<double>(sizes.width));
@@ -104,7 +105,7 @@ void add_case(Cases& out, const Kind& kind, const Sizes& sizes, const std::vecto
              .cuda = true});
 }
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases recurrent_cases{[](Cases& out) {
     const Kind kinds[] = {{"rnn", 1}, {"rnn_relu", 1, ops::RnnActivation::relu}, {"gru", 3}, {"lstm", 4}};
     for (const Kind& kind : kinds) {
         for (const std::int64_t n : odd_sizes) add_case(out, kind, {.batch = 2, .time = 3, .input = 5, .width = n});

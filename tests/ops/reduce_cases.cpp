@@ -109,7 +109,7 @@ void add_order(Cases& out, const std::string& label, const Shape& shape, int dim
              .cuda = true});
 }
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases reduce_cases{[](Cases& out) {
     for (const std::int64_t n : odd_sizes) {
         add_sum(out, text_of("rows/", n), {3, n}, {-1});
         add_sum(out, text_of("columns/", n), {n, 3}, {0});

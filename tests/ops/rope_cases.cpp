@@ -52,7 +52,7 @@ void add_rope(Cases& out, const std::string& label, const Shape& shape, std::int
              .cuda = true});
 }
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases rope_cases{[](Cases& out) {
     for (const auto pairing : {ops::RopePairing::half_split, ops::RopePairing::adjacent}) {
         const ops::RopeOptions plain{.pairing = pairing};
         for (const std::int64_t n : odd_sizes) add_rope(out, text_of("time ", n), {2, n, 3, 8}, 8, false, plain);

@@ -44,7 +44,7 @@ Tensor plain_dropout(const Tensor& x, double p, RandomKey key) {
     return from_doubles(values, x.shape());
 }
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases select_cases{[](Cases& out) {
     for (const std::int64_t n : odd_sizes) {
         add_where(out, text_of("same/", n), {3, n}, {3, n}, {3, n});
         out.add({.name = text_of("dropout/", n),

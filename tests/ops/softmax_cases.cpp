@@ -54,7 +54,7 @@ void add_masked(Cases& out, const std::string& label, const Shape& shape, const 
              .cuda = true});
 }
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases softmax_cases{[](Cases& out) {
     for (const std::int64_t n : odd_sizes) add_softmax(out, text_of(n), {3, n}, 4);
     add_softmax(out, "one dimension", {33}, 4);
     add_softmax(out, "wide range", {5, 127}, 60);

@@ -32,7 +32,7 @@ const UnaryOp unary_ops[] = {
      [](double x) { return 3.0 * std::tanh(x / 3.0); }},
 };
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases unary_cases{[](Cases& out) {
     for (const auto& [name, op, f, low, high] : unary_ops) {
         const auto add = [&, op = op, f = f, low = low, high = high](const std::string& label, const Shape& shape) {
             out.add({.name = text_of(name, "/", label),

@@ -21,7 +21,7 @@ Tensor picked(const Tensor& x, const Shape& shape, const std::function<std::int6
     return from_doubles(out, shape);
 }
 
-const RegisterCases cases{[](Cases& out) {
+const RegisterCases views_cases{[](Cases& out) {
     for (const std::int64_t n : odd_sizes) {
         out.add({.name = text_of("transpose/", n),
                  .inputs = {{.shape = {3, n}}},

@@ -2,7 +2,7 @@
 // harness runs it in every mode: against the definition in f64, finite-difference gradients, f32 and bf16,
 // non-contiguous inputs, one thread against two, and device against device. Cases register themselves:
 //
-//     const RegisterCases cases{[](Cases& out) {
+//     const RegisterCases NAME_cases{[](Cases& out) {
 //         for (std::int64_t n : odd_sizes)
 //             out.add({.name = text_of("exp/", n), .inputs = {{.shape = {3, n}}},
 //                      .op = [](const Tensors& in) { return Tensors{ops::exp(in[0])}; },

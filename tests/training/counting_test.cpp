@@ -23,7 +23,7 @@ std::string recipe_text(const TemporaryFolder& folder, const std::string& model,
                    (folder / "held-out.txt").string(), R"("], "length": 32}, "evaluate": {"every": 8})", more, "}");
 }
 
-Recipe recipe_of(const std::string& text) {
+Recipe counting_recipe(const std::string& text) {
     return read_recipe(resolve_recipe(formats::Json::parse(text, "recipe"), {}, "recipe"));
 }
 
@@ -38,7 +38,7 @@ class Counting : public ::testing::Test {
     }
 
     SessionResult run(const std::string& recipe, const SessionEvents& events = {}) const {
-        return run_session(recipe_of(recipe), {.folder = folder_ / "run"}, events);
+        return run_session(counting_recipe(recipe), {.folder = folder_ / "run"}, events);
     }
 
     TemporaryFolder folder_;

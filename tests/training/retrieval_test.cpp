@@ -67,7 +67,7 @@ TEST(Retrieval, ChoicesAmongFewManyAndAll) {
     EXPECT_EQ(candidates(1500), (Numbers{10, 100, 1500}));
 }
 
-formats::Image plain(std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
+formats::Image plain_picture(std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
     formats::Image image(8, 8);
     for (std::size_t i = 0; i < image.pixels.size(); ++i)
         image.pixels[i] = i % 3 == 0 ? red : i % 3 == 1 ? green : blue;
@@ -76,8 +76,8 @@ formats::Image plain(std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
 
 TEST(Retrieval, ATextThatTwoPicturesShareIsOneCandidate) {
     const TemporaryFolder folder;
-    formats::write_png(folder / "a.png", plain(255, 0, 0));
-    formats::write_png(folder / "b.png", plain(0, 0, 255));
+    formats::write_png(folder / "a.png", plain_picture(255, 0, 0));
+    formats::write_png(folder / "b.png", plain_picture(0, 0, 255));
     folder.write("lines.jsonl",
                  "{\"image\": \"a.png\", \"text\": \"red\"}\n{\"image\": \"b.png\", \"text\": \"blue\"}\n"
                  "{\"image\": \"b.png\", \"text\": \"red\"}\n");

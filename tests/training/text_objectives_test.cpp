@@ -47,7 +47,7 @@ Ids first_examples(std::int64_t count) {
     return examples;
 }
 
-constexpr RandomKey key{3, 4};
+constexpr RandomKey batch_key{3, 4};
 
 void expect_same(const TrainingBatch& a, const TrainingBatch& b) {
     const auto same = [](const Tensor& x, const Tensor& y) {
@@ -66,7 +66,7 @@ TEST(MaskedObjective, SharesAreThoseOfThePaperAndLabelsStandWhereTokensWereChose
     folder.write("a.txt", some_text(8000));
     const ObjectiveCase test(folder, recipe(encoder, "masked", R"("length": 32, "mask": 0.2)"), "a.txt");
     const auto objective = test.make();
-    const TrainingBatch batch = objective->batch(first_examples(objective->examples()), key);
+    const TrainingBatch batch = objective->batch(first_examples(objective->examples()), batch_key);
     const Ids original = test.tokenizer->encode(folder.read("a.txt")), ids = values_of(batch.inputs.input_ids),
               labels = values_of(batch.inputs.labels);
     double chosen = 0, masked = 0, random = 0;
@@ -85,7 +85,7 @@ TEST(MaskedObjective, SharesAreThoseOfThePaperAndLabelsStandWhereTokensWereChose
     EXPECT_NEAR(masked / chosen, 0.8, 0.015);
     EXPECT_NEAR(random / chosen, 0.1 * 27 / 28, 0.015);  // one in 28 draws the token itself
     const NoGrad no_grad;
-    EXPECT_TRUE(std::isfinite(objective->loss(test.model(), objective->batch({0, 1}, key), {}).item()));
+    EXPECT_TRUE(std::isfinite(objective->loss(test.model(), objective->batch({0, 1}, batch_key), {}).item()));
 }
 
 TEST(MaskedObjective, WordsAreMaskedWhole) {
@@ -98,7 +98,7 @@ TEST(MaskedObjective, WordsAreMaskedWhole) {
     double chosen = 0, all = 0;
     bool long_word = false;
     for (std::int64_t example = 0; example < objective->examples(); ++example) {
-        const RandomKey own = key.child(static_cast<std::uint64_t>(example));
+        const RandomKey own = batch_key.child(static_cast<std::uint64_t>(example));
         const Ids labels = values_of(objective->batch({example}, own).inputs.labels);
         for (std::size_t i = 0; i < labels.size(); ++i, ++all) {
             chosen += labels[i] != -100;
@@ -118,7 +118,7 @@ TEST(MaskedObjective, EveryRowHasSomethingToLearn) {
     const ObjectiveCase test(folder, recipe(encoder, "masked", R"("length": 8, "mask": 0.001)"), "a.txt");
     const auto objective = test.make();
     for (std::int64_t example = 0; example < objective->examples(); ++example) {
-        const Ids labels = values_of(objective->batch({example}, key).inputs.labels);
+        const Ids labels = values_of(objective->batch({example}, batch_key).inputs.labels);
         EXPECT_NE(std::count(labels.begin(), labels.end(), -100), 8);
     }
 }
@@ -133,13 +133,13 @@ TEST(TextObjectives, KnowSpecialTokensByTheirNames) {
         return text.replace(text.find(made), made.size(), "\"" + path + "\"");
     };
     const ObjectiveCase words(folder, with(encoder, "masked", "wordpiece-bert"), "a.txt");
-    const Ids hidden = values_of(words.make()->batch(first_examples(20), key).inputs.input_ids);
+    const Ids hidden = values_of(words.make()->batch(first_examples(20), batch_key).inputs.input_ids);
     EXPECT_NE(std::count(hidden.begin(), hidden.end(), *words.tokenizer->id("[MASK]")), 0);
     expect_error([&] { ObjectiveCase(folder, with(encoder_decoder, "span", "unigram-t5"), "a.txt").make(); },
                  {"no <extra_id_0>"});
     folder.write("a.tsv", "a text\tanother\n");
     const ObjectiveCase pieces(folder, with(encoder_decoder, "pairs", "unigram-t5"), "a.tsv");
-    const Ids target = values_of(pieces.make()->batch({0}, key).inputs.labels);
+    const Ids target = values_of(pieces.make()->batch({0}, batch_key).inputs.labels);
     EXPECT_EQ(target.back(), *pieces.tokenizer->id("</s>"));
     EXPECT_EQ(std::count(target.begin(), target.end(), target.back()), 1);
     expect_error([&] { ObjectiveCase(folder, with(encoder, "masked", "byte-level-bpe-gpt2"), "a.txt").make(); },
@@ -155,7 +155,7 @@ TEST(SpanObjective, SourceAndTargetTogetherAreTheText) {
     const std::int64_t first = *test.tokenizer->id("<extra_id_0>"), end = *test.tokenizer->special.eos;
     // 12 tokens in 4 spans.
     for (std::int64_t example = 0; example < objective->examples(); ++example) {
-        const models::Batch batch = objective->batch({example}, key).inputs;
+        const models::Batch batch = objective->batch({example}, batch_key).inputs;
         const Ids source = values_of(batch.input_ids), target = values_of(batch.labels);
         ASSERT_EQ(source.size(), 40u - 12 + 4 + 1);
         ASSERT_EQ(target.size(), 12u + 4 + 1);
@@ -184,7 +184,7 @@ TEST(SpanObjective, TheDecoderReadsTheLabelsShiftedByOne) {
     folder.write("a.txt", some_text(400));
     const ObjectiveCase test(folder, recipe(encoder_decoder, "span"), "a.txt");
     const auto objective = test.make();
-    const TrainingBatch batch = objective->batch({1, 2}, key);
+    const TrainingBatch batch = objective->batch({1, 2}, batch_key);
     const std::int64_t count = batch.inputs.labels.size(1);
     Ids shifted = values_of(batch.inputs.labels);
     for (std::size_t i = shifted.size(); i-- > 0;)
@@ -215,7 +215,8 @@ TEST(DenoiseObjective, SpansBecomeOneMaskEachAndNothingElseChanges) {
     const std::int64_t mask = *test.tokenizer->special.mask;
     double masks = 0;
     for (std::int64_t example = 0; example < objective->examples(); ++example) {
-        const models::Batch batch = objective->batch({example}, key.child(static_cast<std::uint64_t>(example))).inputs;
+        const models::Batch batch =
+            objective->batch({example}, batch_key.child(static_cast<std::uint64_t>(example))).inputs;
         const Ids source = values_of(batch.input_ids), target = values_of(batch.labels);
         ASSERT_EQ(target.size(), 50u);
         EXPECT_LE(source.size(), 50u);
@@ -241,11 +242,11 @@ TEST(DenoiseObjective, SentencesChangePlaces) {
     folder.write("a.txt", some_text(3000));
     const ObjectiveCase test(folder, recipe(encoder_decoder, "denoise", R"("length": 120, "noise": 0.001)"), "a.txt");
     const auto objective = test.make();
-    const TrainingBatch batch = objective->batch(first_examples(8), key);
+    const TrainingBatch batch = objective->batch(first_examples(8), batch_key);
     const std::int64_t mask = *test.tokenizer->special.mask;
     int moved = 0;
     for (std::size_t row = 0; row < 8; ++row) {
-        const models::Batch one = objective->batch({static_cast<std::int64_t>(row)}, key.child(row)).inputs;
+        const models::Batch one = objective->batch({static_cast<std::int64_t>(row)}, batch_key.child(row)).inputs;
         Ids source = values_of(one.input_ids), target = values_of(one.labels);
         const std::string before = test.tokenizer->decode(target), after = test.tokenizer->decode(source);
         moved += before.substr(before.size() - 8) != after.substr(after.size() - 8);
@@ -268,12 +269,12 @@ TEST(TextObjectives, ABatchDependsOnItsExamplesAndItsKeyAlone) {
         const ObjectiveCase test(folder, recipe(name == std::string("masked") ? encoder : encoder_decoder, name),
                                  "a.txt");
         const auto objective = test.make(), resumed = test.make();
-        const TrainingBatch batch = objective->batch({3, 1, 4}, key);
-        objective->batch({5, 9, 2}, key.child(1));
-        expect_same(batch, objective->batch({3, 1, 4}, key));
-        expect_same(batch, resumed->batch({3, 1, 4}, key));
+        const TrainingBatch batch = objective->batch({3, 1, 4}, batch_key);
+        objective->batch({5, 9, 2}, batch_key.child(1));
+        expect_same(batch, objective->batch({3, 1, 4}, batch_key));
+        expect_same(batch, resumed->batch({3, 1, 4}, batch_key));
         const auto seen = [](const TrainingBatch& any) { return values_of(any.inputs.input_ids); };
-        EXPECT_NE(seen(batch), seen(objective->batch({3, 1, 4}, key.child(1)))) << name;
+        EXPECT_NE(seen(batch), seen(objective->batch({3, 1, 4}, batch_key.child(1)))) << name;
     }
 }
 
@@ -285,7 +286,7 @@ TEST(PairsObjective, RowsOfDifferentLengthsLearnAsTheyDoAlone) {
         const ObjectiveCase test(folder, recipe(model, "pairs"), "a.tsv");
         const auto objective = test.make();
         ASSERT_EQ(objective->examples(), 3);
-        const TrainingBatch all = objective->batch({0, 1, 2}, key);
+        const TrainingBatch all = objective->batch({0, 1, 2}, batch_key);
         const Ids mask = values_of(all.inputs.attention_mask), labels = values_of(all.inputs.labels);
         EXPECT_EQ(all.inputs.input_ids.shape(), (Shape{3, 13}));
         EXPECT_EQ(std::count(mask.begin(), mask.begin() + 13, 1), 5);  // "a dog"
@@ -295,7 +296,7 @@ TEST(PairsObjective, RowsOfDifferentLengthsLearnAsTheyDoAlone) {
         const NoGrad no_grad;
         double sum = 0, count = 0;
         for (std::int64_t i = 0; i < 3; ++i) {
-            const TrainingBatch one = objective->batch({i}, key);
+            const TrainingBatch one = objective->batch({i}, batch_key);
             const auto taught = static_cast<double>(one.inputs.labels.elements());
             sum += objective->loss(test.model(), one, {}).item() * taught;
             count += taught;
@@ -308,7 +309,7 @@ TEST(PairsObjective, LongTextsKeepTheirEnd) {
     const TemporaryFolder folder;
     folder.write("a.tsv", "abcdefgh\thgfedcba\n");
     const ObjectiveCase test(folder, recipe(encoder_decoder, "pairs", "\"length\": 4"), "a.tsv");
-    const models::Batch batch = test.make()->batch({0}, key).inputs;
+    const models::Batch batch = test.make()->batch({0}, batch_key).inputs;
     EXPECT_EQ(test.tokenizer->decode(values_of(batch.input_ids)), "abcd");
     EXPECT_EQ(test.tokenizer->decode(values_of(batch.labels)), "hgf</s>");
 }
@@ -325,14 +326,14 @@ TEST(LabelsObjective, ClassesAreNumberedByTheTrainingData) {
     const ObjectiveCase test(folder, recipe(classifier, "labels", "\"length\": 16"), "train.tsv");
     const auto objective = test.make();
     EXPECT_EQ(objective->classes(), (std::vector<std::string>{"negative", "positive"}));
-    const TrainingBatch both = objective->batch({0, 1}, key);
+    const TrainingBatch both = objective->batch({0, 1}, batch_key);
     EXPECT_EQ(values_of(both.inputs.labels), (Ids{1, 0}));
-    EXPECT_EQ(values_of(test.make({(folder / "other.tsv").string()})->batch({0}, key).inputs.labels), (Ids{1}));
-    expect_error([&] { test.make({(folder / "strange.tsv").string()})->batch({0}, key); },
+    EXPECT_EQ(values_of(test.make({(folder / "other.tsv").string()})->batch({0}, batch_key).inputs.labels), (Ids{1}));
+    expect_error([&] { test.make({(folder / "strange.tsv").string()})->batch({0}, batch_key); },
                  {"strange.tsv: line 1", "neutral"});
     const NoGrad no_grad;
-    const double alone = objective->loss(test.model(), objective->batch({0}, key), {}).item() +
-                         objective->loss(test.model(), objective->batch({1}, key), {}).item();
+    const double alone = objective->loss(test.model(), objective->batch({0}, batch_key), {}).item() +
+                         objective->loss(test.model(), objective->batch({1}, batch_key), {}).item();
     EXPECT_NEAR(objective->loss(test.model(), both, {}).item(), alone / 2, 1e-6);
     folder.write("many.tsv", "a\tx\nb\ty\nc\tz\n");
     expect_error([&] { ObjectiveCase(folder, recipe(classifier, "labels", "\"length\": 16"), "many.tsv").make(); },
