@@ -140,7 +140,7 @@ TEST(Bahdanau, AnnotationsSeeBothSides) {
         const NoGrad no_grad;
         const auto annotations = [&](std::int64_t first, std::int64_t last) {
             Tensor seen;
-            model->forward({.input_ids = ids_of({first, 2, last}, {1, 3})}, {},
+            model->forward({.input_ids = small_ids({first, 2, last}, {1, 3})}, {},
                            [&](const std::string&, const Tensor& value) { seen = value; });
             return seen;
         };
@@ -168,7 +168,7 @@ TEST(Bahdanau, FoldersOfEitherKindLoadAsTheyWereSaved) {
         EXPECT_EQ(names.count("first_state.1.weight"), config == seq2seq ? 1u : 0u);
         EXPECT_EQ(names.size(), config == seq2seq ? 35u : 23u);
         const NoGrad no_grad;
-        const Batch batch{.input_ids = ids_of({1, 2, 3}, {1, 3}), .labels = ids_of({4, 5, 6}, {1, 3})};
+        const Batch batch{.input_ids = small_ids({1, 2, 3}, {1, 3}), .labels = small_ids({4, 5, 6}, {1, 3})};
         EXPECT_TRUE(testing::same_bits(loaded->forward(batch), model->forward(batch)));
     }
 }

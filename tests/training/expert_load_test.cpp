@@ -29,7 +29,7 @@ TEST(BusiestExpert, CountsInEqualShares) {
 }
 
 // Texts in which each letter is followed by the next but one.
-class Letters : public Objective {
+class LettersInTurn : public Objective {
    public:
     std::int64_t examples() const override { return 64; }
     TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey) const override {
@@ -51,21 +51,21 @@ const char* const mixture = R"({"model_type": "mixtral", "vocab_size": 23, "hidd
     "num_attention_heads": 2, "num_key_value_heads": 2, "intermediate_size": 16, "num_local_experts": 8,
     "num_experts_per_tok": 2, "initializer_range": 0.3})";
 
-struct Outcome {
+struct LoadOutcome {
     std::vector<double> losses = {};
     double first_load = 0, last_load = 0, validation = 0;
 };
 
 constexpr int last_steps = 10;  // over which a load is the mean
 
-Outcome learn(const std::string& config, std::vector<std::string> settings) {
+LoadOutcome learn_with_load(const std::string& config, std::vector<std::string> settings) {
     settings.insert(settings.end(), {"batch=8", "steps=40", "optimizer.learning_rate=0.01"});
     const Recipe recipe = read_recipe(resolve_recipe(
         formats::Json::parse(R"({"model": "m", "data": {"train": "a"}})", "r.json"), settings, "r.json"));
     const auto model = models::initialised(config_of(config), 1);
-    const Letters letters;
+    const LettersInTurn letters;
     Trainer trainer(*model, letters, recipe);
-    Outcome run;
+    LoadOutcome run;
     run.validation = trainer.evaluate(letters).loss;
     while (!trainer.finished()) {
         const StepReport report = trainer.step();
@@ -79,7 +79,7 @@ Outcome learn(const std::string& config, std::vector<std::string> settings) {
 TEST(ExpertLoad, BalanceKeepsExpertsBusyWhileTheModelLearns) {
     // One layer: several are balanced as if they were one, and may be unequal in opposite ways.
     const std::string one = testing::replaced(mixture, "layers\": 2", "layers\": 1");
-    const Outcome without = learn(one, {}), with = learn(one, {"balance=0.1"});
+    const LoadOutcome without = learn_with_load(one, {}), with = learn_with_load(one, {"balance=0.1"});
     EXPECT_DOUBLE_EQ(with.first_load, without.first_load);
     EXPECT_NEAR(with.losses[0] - without.losses[0], 0.1 * 2, 0.1);  // 2 experts a token: 2 where all are equally busy
     EXPECT_LT(with.last_load - 1, 0.75 * (without.last_load - 1));
@@ -89,15 +89,16 @@ TEST(ExpertLoad, BalanceKeepsExpertsBusyWhileTheModelLearns) {
 TEST(ExpertLoad, AnEvaluationTellsHowWellTheModelForetells) {
     const std::string asking = testing::replaced(
         mixture, "\"num_local", "\"output_router_logits\": true, \"router_aux_loss_coef\": 0.1, \"num_local");
-    const Outcome by_recipe = learn(mixture, {"balance=0.1"}), by_config = learn(asking, {}),
-                  silent = learn(mixture, {});
+    const LoadOutcome by_recipe = learn_with_load(mixture, {"balance=0.1"}), by_config = learn_with_load(asking, {}),
+                      silent = learn_with_load(mixture, {});
     EXPECT_EQ(by_config.losses, by_recipe.losses);
     EXPECT_EQ(by_config.validation, silent.validation);
-    EXPECT_EQ(learn(asking, {"balance=0"}).losses, silent.losses);
+    EXPECT_EQ(learn_with_load(asking, {"balance=0"}).losses, silent.losses);
 }
 
 TEST(ExpertLoad, BlocksThatRunAgainGiveTheSameLosses) {
-    const Outcome kept = learn(mixture, {"balance=0.1"}), again = learn(mixture, {"balance=0.1", "recompute=true"});
+    const LoadOutcome kept = learn_with_load(mixture, {"balance=0.1"}),
+                      again = learn_with_load(mixture, {"balance=0.1", "recompute=true"});
     for (std::size_t i = 0; i < kept.losses.size(); ++i) EXPECT_NEAR(again.losses[i], kept.losses[i], 1e-5) << i;
     EXPECT_EQ(again.last_load, kept.last_load);
 }
@@ -105,8 +106,8 @@ TEST(ExpertLoad, BlocksThatRunAgainGiveTheSameLosses) {
 TEST(ExpertLoad, BalanceWithoutExpertsIsAnError) {
     const char* const dense = R"({"model_type": "llama", "vocab_size": 23, "hidden_size": 16, "num_hidden_layers": 1,
         "num_attention_heads": 2, "intermediate_size": 16})";
-    expect_error([&] { learn(dense, {"balance=0.1"}); }, {"r.json", "balance", "0.1", "no experts"});
-    EXPECT_EQ(learn(dense, {"balance=0", "steps=2"}).last_load, 0);
+    expect_error([&] { learn_with_load(dense, {"balance=0.1"}); }, {"r.json", "balance", "0.1", "no experts"});
+    EXPECT_EQ(learn_with_load(dense, {"balance=0", "steps=2"}).last_load, 0);
 }
 
 }  // namespace
