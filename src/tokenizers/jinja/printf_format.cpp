@@ -15,9 +15,9 @@ struct Field {
     std::int64_t width = 0, precision = -1;
 };
 
-class Formatter {
+class PrintfFormatter {
    public:
-    Formatter(Runtime& runtime, const std::string& pattern, const Value& values)
+    PrintfFormatter(Runtime& runtime, const std::string& pattern, const Value& values)
         : runtime_(runtime), pattern_(pattern), values_(values) {}
 
     std::string run() {
@@ -185,7 +185,7 @@ class Formatter {
 }  // namespace
 
 std::string printf_format(Runtime& runtime, const std::string& pattern, const Value& values) {
-    return Formatter(runtime, pattern, values).run();
+    return PrintfFormatter(runtime, pattern, values).run();
 }
 
 }  // namespace tessera::tokenizers::jinja
