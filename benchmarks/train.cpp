@@ -121,14 +121,14 @@ struct Run {
     }
 };
 
-Run ours(const Task& task, const Workshop& workshop, int steps, bool recompute) {
+Run ours(const Task& task, const Workshop& workshop, int steps, const std::vector<std::string>& settings = {}) {
     const fs::path recipe = workshop / "recipe.json", folder = workshop / "run";
     fs::remove_all(folder);
     task.recipe.write(recipe);
-    const FinishedProcess process =
-        run_to_end({TESSERA_PROGRAM, "train", recipe.string(), text_of("steps=", steps + warm_up), "spike=0",
-                    text_of("recompute=", recompute ? "true" : "false"), "-o", folder.string()},
-                   {text_of("OMP_NUM_THREADS=", thread_count())});
+    std::vector<std::string> command{TESSERA_PROGRAM, "train", recipe.string(), text_of("steps=", steps + warm_up),
+                                     "spike=0",       "-o",    folder.string()};
+    command.insert(command.end(), settings.begin(), settings.end());
+    const FinishedProcess process = run_to_end(command, {text_of("OMP_NUM_THREADS=", thread_count())});
     Run run{.seconds = {}, .peak_bytes = process.peak_bytes};
     std::ifstream metrics(folder / "metrics.jsonl");
     double before = 0;
@@ -143,27 +143,38 @@ Run ours(const Task& task, const Workshop& workshop, int steps, bool recompute) 
     return run;
 }
 
-Run torch(const Task& task, int steps, const std::vector<std::string>& environment) {
+Run torch(const Task& task, int steps, const std::vector<std::string>& environment, bool bf16 = false) {
     std::vector<std::string> options = task.script_options;
+    if (bf16) options.push_back("--bf16");
     options.push_back(text_of("--steps=", steps));
     const FinishedProcess process = run_to_end(torch_command(task.script, options), environment);
     const Json answer = Json::parse(process.output, task.script);
     return {.seconds = {answer.find(takes_best() ? "best" : "step")->as_number()}, .peak_bytes = process.peak_bytes};
 }
 
-void compare(const Task& task, const Workshop& workshop) {
-    const int steps = is_quick() ? 2 : 10, rounds = is_quick() ? 1 : 3;
+struct Pair {
     Run us, them;
+};
+
+// Rounds of both, by turns.
+Pair run_both(const Task& task, const Workshop& workshop, bool bf16) {
+    const int steps = is_quick() ? 2 : 10, rounds = is_quick() ? 1 : 3;
+    const std::string name = text_of("train: ", task.name, bf16 ? ", bf16" : "");
+    Pair both;
     for (int round = 0; round < rounds; ++round) {
-        progress(text_of("train: ", task.name, ", ours"));
-        const Run one = ours(task, workshop, steps, false);
-        us.seconds.insert(us.seconds.end(), one.seconds.begin(), one.seconds.end());
-        us.peak_bytes = std::max(us.peak_bytes, one.peak_bytes);
-        us.activation_bytes = one.activation_bytes;
-        progress(text_of("train: ", task.name, ", PyTorch's"));
-        const Run other = torch(task, steps, torch_environment());
-        them.seconds.push_back(other.seconds[0]);
+        progress(name + ", ours");
+        const Run one = ours(task, workshop, steps, {text_of("precision=", bf16 ? "bf16" : "f32")});
+        both.us.seconds.insert(both.us.seconds.end(), one.seconds.begin(), one.seconds.end());
+        both.us.peak_bytes = std::max(both.us.peak_bytes, one.peak_bytes);
+        both.us.activation_bytes = one.activation_bytes;
+        progress(name + ", PyTorch's");
+        both.them.seconds.push_back(torch(task, steps, torch_environment(), bf16).seconds[0]);
     }
+    return both;
+}
+
+void compare(const Task& task, const Workshop& workshop) {
+    auto [us, them] = run_both(task, workshop, false);
     them.peak_bytes = torch(task, 1, small_torch_environment()).peak_bytes;
     report({.name = "tessera train, " + task.name + ", f32",
             .ours = task.units / us.median(),
@@ -171,6 +182,17 @@ void compare(const Task& task, const Workshop& workshop) {
             .against = "PyTorch 1.13",
             .reference = task.units / them.median(),
             .ratio = them.median() / us.median(),
+            .sense = Goal::at_least,
+            .goal = task.goal});
+    // The peer is the faster of PyTorch's two: a machine may have no instructions for bf16, or PyTorch not use them.
+    const auto [narrow, narrow_torch] = run_both(task, workshop, true);
+    const double peer = std::min(narrow_torch.median(), them.median());
+    report({.name = "tessera train, " + task.name + ", bf16",
+            .ours = task.units / narrow.median(),
+            .unit = task.unit,
+            .against = narrow_torch.median() < them.median() ? "PyTorch 1.13, bf16" : "PyTorch 1.13, f32",
+            .reference = task.units / peer,
+            .ratio = peer / narrow.median(),
             .sense = Goal::at_least,
             .goal = task.goal});
     report({.name = "tessera train, " + task.name + ", memory",
@@ -182,7 +204,7 @@ void compare(const Task& task, const Workshop& workshop) {
             .sense = Goal::at_most,
             .goal = 1});
     progress(text_of("train: ", task.name, ", recomputing"));
-    const Run again = ours(task, workshop, 1, true);
+    const Run again = ours(task, workshop, 1, {"recompute=true"});
     report({.name = "tessera train, " + task.name + ", recomputing",
             .ours = again.activation_bytes / 1e6,
             .unit = "MB",

@@ -27,6 +27,7 @@ def parse_arguments():
     parser.add_argument("--heads", type=int, default=12)
     parser.add_argument("--vocabulary", type=int, default=50257)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--bf16", action="store_true", help="mixed precision, by autocast")
     parser.add_argument("--interactive", action="store_true")
     parser.add_argument("--attention", choices=["baddbmm", "matmul"], default="baddbmm")
     parser.add_argument("--optimizer", choices=["foreach", "single", "flat"], default="single")
@@ -123,7 +124,8 @@ def main():
 
     def step():
         start = time.perf_counter()
-        loss = model(inputs, targets)
+        with torch.autocast("cpu", torch.bfloat16, enabled=arguments.bf16):
+            loss = model(inputs, targets)
         forward_done = time.perf_counter()
         loss.backward()
         backward_done = time.perf_counter()

@@ -27,6 +27,7 @@ def parse_arguments():
     parser.add_argument("--heads", type=int, default=6)
     parser.add_argument("--classes", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--bf16", action="store_true", help="mixed precision, by autocast")
     return parser.parse_args()
 
 
@@ -90,7 +91,8 @@ def main():
     times = []
     for _ in range(arguments.steps + 2):
         start = time.perf_counter()
-        loss = model(pixels, labels)
+        with torch.autocast("cpu", torch.bfloat16, enabled=arguments.bf16):
+            loss = model(pixels, labels)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

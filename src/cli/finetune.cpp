@@ -29,6 +29,8 @@ std::vector<std::string> lora_settings(const std::string& text) {
                   (name == "r" || name == "rank" || name == "alpha" || name == "dropout" || name == "targets"),
               "--lora: '", word, "': expected r=N, alpha=X, dropout=P or targets=NAME+NAME");
         std::string value = word.substr(equals + 1);
+        check((name != "r" && name != "rank") || value.find_first_not_of("0") != value.npos, "--lora: '", word,
+              "': adapters need a rank of at least 1");
         if (name == "targets") {
             for (char& c : value)
                 if (c == '+') c = ',';

@@ -13,6 +13,7 @@
 #include "models/summary.h"
 #include "nn/module.h"
 #include "ops/matmul.h"
+#include "ops/views.h"
 #include "tensor/tape.h"
 #include "tokenizers/tokenizer.h"
 
@@ -29,15 +30,15 @@ std::string in_time(double seconds) {
                          : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-// What one large product of matrices reaches: the measure of utilisation.
-double peak_operations(Device device) {
+// What one large product of matrices reaches in the dtype that layers multiply in: the measure of utilisation.
+double peak_operations(Device device, DType dtype) {
     const NoGrad no_grad;
-    const std::int64_t size = device == cpu ? 768 : 4096;
-    const Tensor a = Tensor::full({size, size}, 0.5, DType::F32, device);
+    const std::int64_t size = device == cpu ? 768 : 8192;
+    const Tensor a = Tensor::full({size, size}, 0.5, dtype, device);
     double best = 0;
     for (int turn = 0; turn < 4; ++turn) {
         const auto start = Clock::now();
-        ops::matmul(a, a).to(cpu);
+        ops::slice(ops::matmul(a, a), 0, 0, 1).to(cpu);  // one row: only to wait until it is there
         best = std::max(best, 2 * std::pow(static_cast<double>(size), 3) / seconds_since(start));
     }
     return best;
@@ -81,7 +82,7 @@ class Display {
         preparation_.reset();
         auto& mutable_model = const_cast<models::Model&>(model);  // visiting counts, and changes nothing
         const models::Summary summary = models::summarise(mutable_model);
-        peak_ = peak_operations(device_);
+        peak_ = peak_operations(device_, recipe_.precision);
         say(fmt::format("{} parameters, {} of them learn; {} steps of {} × {}", with_separators(summary.parameters),
                         with_separators(trainer.trained_parameters()), recipe_.steps,
                         recipe_.batch * recipe_.accumulate, recipe_.length));

@@ -1,8 +1,11 @@
-// Sequence to sequence with attention (Bahdanau et al. 2014): a GRU reads the source; at each step of the target the
-// decoder's last state s_{t−1} is the query of additive attention over the encoder's states, and what it finds goes,
-// beside the embedding of the last token, into the decoder's GRU.
+// Sequence to sequence with attention (Bahdanau et al. 2014): a GRU reads the source, and where the config says
+// "bidirectional", as the paper does, another reads it from its end; a word's annotation h_i is both states side by
+// side. At each step of the target the decoder's last state s_{t−1} is the query of additive attention over the
+// annotations, and what it finds goes, beside the embedding of the last token, into the decoder's GRU.
 //
-//     c_t = attention(s_{t−1}, states),   s_t = GRU(s_{t−1}, [c_t, embedding(y_{t−1})]),   y_t ~ softmax(W s_t + b)
+//     c_t = attention(s_{t−1}, h),   s_t = GRU(s_{t−1}, [c_t, embedding(y_{t−1})]),   y_t ~ softmax(W s_t + b)
+//
+// s_0 is tanh(W_s ←h_1), of the state that has read all words from the last to the first; with one direction, its last.
 #include "models/alignment.h"
 #include "models/architecture.h"
 #include "models/loss_options.h"
@@ -14,6 +17,7 @@
 #include "nn/embedding.h"
 #include "nn/recurrent.h"
 #include "ops/concat.h"
+#include "ops/unary.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
 
@@ -24,11 +28,14 @@ struct BahdanauSettings {
     std::int64_t source_vocabulary, target_vocabulary, embedding, hidden, attention, layers;
     double dropout;
     std::int64_t start_token;
+    bool bidirectional;
+
+    std::int64_t annotation() const { return hidden * (bidirectional ? 2 : 1); }
 };
 
 // What the decoder knows of the source, and its own state.
 struct Translation {
-    Tensor states, projected_keys, lengths;  // (B, S, hidden), (B, S, attention), (B) or undefined
+    Tensor states, projected_keys, lengths;  // (B, S, annotation), (B, S, attention), (B) or undefined
     nn::RecurrentState state;
 };
 
@@ -37,14 +44,22 @@ class Bahdanau : public Model {
     Bahdanau(const Config& given, const BahdanauSettings& s)
         : source_tokens_(s.source_vocabulary, s.embedding),
           target_tokens_(s.target_vocabulary, s.embedding),
-          encoder_({.input_width = s.embedding, .hidden = s.hidden, .layers = s.layers, .dropout = s.dropout}),
-          decoder_(
-              {.input_width = s.hidden + s.embedding, .hidden = s.hidden, .layers = s.layers, .dropout = s.dropout}),
-          attention_({.query_width = s.hidden, .key_width = s.hidden, .hidden = s.attention}),
+          encoder_({.input_width = s.embedding,
+                    .hidden = s.hidden,
+                    .layers = s.layers,
+                    .dropout = s.dropout,
+                    .bidirectional = s.bidirectional}),
+          decoder_({.input_width = s.annotation() + s.embedding,
+                    .hidden = s.hidden,
+                    .layers = s.layers,
+                    .dropout = s.dropout}),
+          attention_({.query_width = s.hidden, .key_width = s.annotation(), .hidden = s.attention}),
           head_(s.hidden, s.target_vocabulary),
           start_token_(s.start_token) {
         config = given;
-        for (const char* name : {"source_tokens", "target_tokens", "encoder", "decoder", "attention", "head"})
+        for (std::int64_t i = 0; s.bidirectional && i < s.layers; ++i) first_state_.emplace_back(s.hidden, s.hidden);
+        for (const char* name :
+             {"source_tokens", "target_tokens", "encoder", "first_state", "decoder", "attention", "head"})
             weights.names.push_back({name, name});
     }
 
@@ -67,6 +82,7 @@ class Bahdanau : public Model {
         visitor("source_tokens", source_tokens_);
         visitor("target_tokens", target_tokens_);
         visitor("encoder", encoder_);
+        visitor("first_state", first_state_);
         visitor("decoder", decoder_);
         visitor("attention", attention_);
         visitor("head", head_);
@@ -76,8 +92,10 @@ class Bahdanau : public Model {
         const Aligned source = align(batch.input_ids, batch.attention_mask);
         Translation translation;
         translation.lengths = source.lengths;
-        translation.states = encoder_.forward(as_stream(source_tokens_.forward(source.ids)), context,
-                                              &translation.state, source.lengths);
+        nn::RecurrentState read;
+        translation.states =
+            encoder_.forward(as_stream(source_tokens_.forward(source.ids)), context, &read, source.lengths);
+        translation.state = first_state_.empty() ? std::move(read) : first_state(read);
         translation.projected_keys = attention_.project_keys(translation.states);
         return translation;
     }
@@ -116,8 +134,17 @@ class Bahdanau : public Model {
     }
 
    private:
+    // Of each of the decoder's layers, from the backward state of the encoder's.
+    nn::RecurrentState first_state(const nn::RecurrentState& read) const {
+        nn::RecurrentState first;
+        for (std::size_t i = 0; i < first_state_.size(); ++i)
+            first.states.push_back(ops::tanh(first_state_[i].forward(read.states[2 * i + 1])));
+        return first;
+    }
+
     nn::Embedding source_tokens_, target_tokens_;
     nn::Recurrent encoder_, decoder_;
+    std::vector<nn::Linear> first_state_;  // none with one direction
     nn::AdditiveAttention attention_;
     nn::Linear head_;
     std::int64_t start_token_;
@@ -171,7 +198,8 @@ static std::unique_ptr<Model> bahdanau(const Config& config) {
                                     .attention = read_size(config, "attention_width", hidden),
                                     .layers = read_count(config, "layers", 1),
                                     .dropout = read_dropout(config, "dropout", 0),
-                                    .start_token = config.integer("decoder_start_token_id")};
+                                    .start_token = config.integer("decoder_start_token_id"),
+                                    .bidirectional = config.boolean("bidirectional", false)};
     if (settings.start_token < 0 || settings.start_token >= settings.target_vocabulary)
         config.reject("decoder_start_token_id",
                       text_of(settings.start_token, " is outside a vocabulary of ", settings.target_vocabulary));

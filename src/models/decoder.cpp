@@ -124,7 +124,8 @@ Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
       dropout_(parts.dropout),
       logit_soft_cap_(parts.logit_soft_cap),
       tied_(parts.tied),
-      restart_length_(parts.restart_length) {
+      restart_length_(parts.restart_length),
+      balance_(parts.balance) {
     tokens_.padding_id = parts.padding_id;
     if (parts.learned_positions > 0) positions_ = nn::Embedding(parts.learned_positions, parts.width);
     if (!tied_) head_ = nn::Linear(parts.width, parts.vocabulary, false);
@@ -180,9 +181,15 @@ Tensor Decoder::forward(const Batch& batch, const nn::Context& given, const Obse
 }
 
 Tensor Decoder::loss(const Batch& batch, const nn::Context& given) const {
-    const nn::Context context = causal_context(batch, given);
+    nn::Context context = causal_context(batch, given);
+    std::vector<nn::RouterChoice> choices;
+    context.router_choices = &choices;
     const Tensor hidden = run(embed(batch.input_ids, context, context.positions), context);
-    return next_token_loss(hidden, batch.labels.defined() ? batch.labels : batch.input_ids, context);
+    const Tensor loss = next_token_loss(hidden, batch.labels.defined() ? batch.labels : batch.input_ids, context);
+    if (given.router_choices) given.router_choices->insert(given.router_choices->end(), choices.begin(), choices.end());
+    const double weight = balance_.weight_in(context);
+    if (weight == 0 || choices.empty()) return loss;
+    return ops::add(loss, ops::scale(balance_loss(choices, batch, balance_.over), weight));
 }
 
 Tensor Decoder::next_token_loss(const Tensor& hidden, const Tensor& labels, const nn::Context& context) const {

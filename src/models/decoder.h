@@ -2,6 +2,7 @@
 // what they put into it.
 #pragma once
 
+#include "models/expert_balance.h"
 #include "models/model.h"
 #include "models/padding.h"
 #include "nn/blocks/stack.h"
@@ -23,6 +24,7 @@ struct DecoderParts {
     // Past so many tokens keys are turned otherwise, and a cache must be read again; 0: never.
     std::int64_t restart_length = 0;
     double logit_soft_cap = 0;
+    ExpertBalance balance = {};  // of a model with experts
 };
 
 class Decoder : public Model {
@@ -59,6 +61,7 @@ class Decoder : public Model {
     double embedding_scale_, dropout_, logit_soft_cap_;
     bool tied_;
     std::int64_t restart_length_;
+    ExpertBalance balance_;
 };
 
 // A generation from a decoder's caches. Models that put something else before the text read their prompt otherwise.

@@ -112,7 +112,12 @@ static std::unique_ptr<Model> deepseek_v2(const Config& config) {
                 std::make_unique<nn::Experts>(read_experts(config, attention.width, settings.feed_forward.activation));
         return std::make_unique<nn::PreNormBlock>(std::move(parts));
     };
-    return std::make_unique<Decoder>(config, llama_decoder(settings, block), deepseek_v2_weights());
+    DecoderParts parts = llama_decoder(settings, block);
+    parts.balance = {
+        .over = config.boolean("seq_aux", true) ? ExpertBalance::Over::sequence : ExpertBalance::Over::layer,
+        .weight = read_loss_weight(config, "aux_loss_alpha", 0),
+        .only_training = true};
+    return std::make_unique<Decoder>(config, std::move(parts), deepseek_v2_weights());
 }
 
 static const RegisterArchitecture register_deepseek_v2(

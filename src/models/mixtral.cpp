@@ -26,6 +26,9 @@ static std::unique_ptr<Model> mixtral(const Config& config) {
         parts.feed_forward = std::make_unique<nn::Experts>(experts);
         return std::make_unique<nn::PreNormBlock>(std::move(parts));
     };
+    DecoderParts parts = llama_decoder(settings, block);
+    if (config.boolean("output_router_logits", false))
+        parts.balance.weight = read_loss_weight(config, "router_aux_loss_coef", 0.001);
     WeightTable weights = llama_weights();
     const std::string moe = "model.layers.*.block_sparse_moe.";
     weights.names.insert(weights.names.end(),
@@ -33,7 +36,7 @@ static std::unique_ptr<Model> mixtral(const Config& config) {
                           {"layers.*.feed_forward.experts.gate", moe + "experts.*.w1", {.stacked = true}},
                           {"layers.*.feed_forward.experts.up", moe + "experts.*.w3", {.stacked = true}},
                           {"layers.*.feed_forward.experts.down", moe + "experts.*.w2", {.stacked = true}}});
-    return std::make_unique<Decoder>(config, llama_decoder(settings, block), std::move(weights));
+    return std::make_unique<Decoder>(config, std::move(parts), std::move(weights));
 }
 
 static const RegisterArchitecture register_mixtral({"mixtral", "Jiang et al., Mixtral of Experts, 2024", mixtral});

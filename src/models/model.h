@@ -69,6 +69,8 @@ class Model : public nn::Module {
 
     Config config;
     WeightTable weights;  // the checkpoint's names of our parameters
+    // Parameters whose initial values spread differently from the configuration's initializer_range.
+    std::vector<nn::Deviation::Other> deviations = {};
 };
 
 }  // namespace tessera::models

@@ -71,6 +71,21 @@ WeightTable t5_weights(bool gated) {
     return table;
 }
 
+// Embeddings of length √width per token, and layers that keep the length of what they read. The query takes on the
+// factor that other models divide scores by. A head of its own begins as small as the tied one, which is scaled.
+std::vector<nn::Deviation::Other> t5_deviations(const Config& config, const nn::DotProductSettings& attention,
+                                                std::int64_t hidden) {
+    const auto root = [factor = config.number("initializer_factor", 1.0)](std::int64_t size) {
+        return factor / std::sqrt(static_cast<double>(size));
+    };
+    const std::int64_t width = attention.width;
+    return {{"tokens.weight", root(1)},
+            {"query.weight", root(width * attention.head_width)},
+            {"output.weight", root(attention.heads * attention.head_width)},
+            {"down.weight", root(hidden)},
+            {".weight", root(width)}};
+}
+
 }  // namespace
 
 static std::unique_ptr<Model> t5(const Config& config) {
@@ -119,7 +134,9 @@ static std::unique_ptr<Model> t5(const Config& config) {
     }
     parts.encoder_norm = norm();
     parts.decoder_norm = norm();
-    return std::make_unique<EncoderDecoder>(config, std::move(parts), t5_weights(feed_forward.gated));
+    auto model = std::make_unique<EncoderDecoder>(config, std::move(parts), t5_weights(feed_forward.gated));
+    model->deviations = t5_deviations(config, attention, feed_forward.hidden);
+    return model;
 }
 
 static const RegisterArchitecture register_t5(

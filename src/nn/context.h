@@ -1,6 +1,7 @@
 // What varies from call to call and is passed down, never stored: so a module is const and shared between requests.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/random.h"
@@ -8,6 +9,11 @@
 #include "tensor/tensor.h"
 
 namespace tessera::nn {
+
+// What a layer of experts decided: its router's logits (N, E), and the experts of each token, i64 (N, k).
+struct RouterChoice {
+    Tensor logits, indices;
+};
 
 struct Context {
     Tensor positions = {};  // i64 (T) or (B, T): where each token stands; undefined: 0, 1, 2, … after the cache
@@ -19,8 +25,9 @@ struct Context {
     RandomKey key = {};            // of this step
     double label_smoothing = 0;    // of the loss: this share of a target is spread over all classes
     double z_loss = 0;             // of the loss: this times log² of the softmax's sum is added
-    // Where layers of experts leave their router's logits (N, E), for the loss that keeps experts equally busy.
-    std::vector<Tensor>* router_logits = nullptr;
+    // Of the loss: this times how unequally experts are busy is added. Nothing: as much as the model's config says.
+    std::optional<double> balance = {};
+    std::vector<RouterChoice>* router_choices = nullptr;  // where layers of experts leave what they decided
     // Where attention to an encoder's states leaves what it looked at, (B, U, S) of each layer, the mean of its heads.
     std::vector<Tensor>* cross_attention = nullptr;
 

@@ -22,8 +22,8 @@ Experts::Experts(const ExpertsSettings& s)
 Tensor Experts::forward(const Tensor& x, const Context& context) const {
     const Tensor tokens = ops::reshape(x, {-1, settings_.width});
     const Tensor logits = router.forward(tokens, context);
-    if (context.router_logits) context.router_logits->push_back(logits);
     const ops::Routing routing = ops::route(logits, settings_.routing);
+    if (context.router_choices) context.router_choices->push_back({logits, routing.indices});
     const ops::ExpertPlan plan = ops::plan_experts(routing.indices, settings_.experts);
     const Tensor rows = ops::dispatch(tokens, plan);
     const Tensor hidden = gated_activation(settings_.activation, ops::grouped_linear(rows, gate, plan),

@@ -68,14 +68,21 @@ bool is_bias(const std::string& name) { return name.substr(name.rfind('.') + 1).
 
 }  // namespace
 
-void initialise(Module& module, RandomKey key, double stddev,
+double Deviation::of(const std::string& name) const {
+    for (const Other& other : others)
+        if (name.ends_with(other.ending)) return other.value;
+    return usual;
+}
+
+void initialise(Module& module, RandomKey key, const Deviation& deviation,
                 const std::function<void(const Tensor& parameter)>& on_parameter) {
     module.visit(Visitor({}, [](const std::string&, Module& inside) { inside.initialise_own(); }));
     for (const auto& [name, tensor] : parameters(module)) {
         if (!tensor->is_deferred()) continue;
         const Shape shape = tensor->shape();
         if (shape.rank() >= 2)
-            *tensor = ops::normal(shape, 0, stddev, key.child(hash_of(name)), tensor->dtype()).to(tensor->device());
+            *tensor = ops::normal(shape, 0, deviation.of(name), key.child(hash_of(name)), tensor->dtype())
+                          .to(tensor->device());
         else
             *tensor = Tensor::full(shape, is_bias(name) ? 0 : 1, tensor->dtype(), tensor->device());
         if (on_parameter) on_parameter(*tensor);

@@ -75,10 +75,20 @@ void set_requires_grad(Module& module, bool requires_grad);  // of all but the f
 void move_to(Module& module, Device device);
 void convert_to(Module& module, DType dtype);
 
-// Random initial values for every deferred parameter: matrices normal(0, stddev), vectors named "bias…" 0, other
+// Random initial values for every deferred parameter: matrices normal(0, deviation), vectors named "bias…" 0, other
 // vectors 1, and whatever a module says of its own. Each parameter's numbers depend on the key and its name alone.
 // `on_parameter` is told of each when it is done.
-void initialise(Module& module, RandomKey key, double stddev = 0.02,
+struct Deviation {
+    double usual = 0.02;
+    struct Other {
+        std::string ending;  // of a parameter's name
+        double value;
+    };
+    std::vector<Other> others = {};
+
+    double of(const std::string& name) const;
+};
+void initialise(Module& module, RandomKey key, const Deviation& deviation = {},
                 const std::function<void(const Tensor& parameter)>& on_parameter = {});
 
 }  // namespace tessera::nn

@@ -1,6 +1,9 @@
 #include "nn/recurrent.h"
 
 #include "nn/attention/cache.h"
+#include "ops/concat.h"
+#include "ops/gather.h"
+#include "ops/views.h"
 
 namespace tessera::nn {
 namespace {
@@ -17,6 +20,29 @@ ops::RecurrentResult run(RecurrentKind kind, const Tensor& x, const ops::Recurre
     fail("unknown recurrent kind");
 }
 
+// For each place (B, T) the one that has its token when a row is read from its own end; padding stays where it is.
+Tensor reversed_places(const Tensor& x, const Tensor& lengths) {
+    const std::int64_t rows = x.size(0), count = x.size(1);
+    const auto ends = lengths.defined() ? lengths.to_vector<std::int64_t>() : std::vector<std::int64_t>();
+    std::vector<std::int64_t> places;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const std::int64_t end = ends.empty() ? count : ends[static_cast<std::size_t>(row)];
+        for (std::int64_t i = 0; i < count; ++i) places.push_back(row * count + (i < end ? end - 1 - i : i));
+    }
+    return Tensor::from(places, {rows, count}).to(x.device());
+}
+
+Tensor moved(const Tensor& x, const Tensor& places) {
+    return ops::embedding(ops::reshape(x, {x.size(0) * x.size(1), x.size(2)}), places);
+}
+
+void visit_weights(const Visitor& visitor, const std::string& layer, ops::RecurrentWeights& weights) {
+    visitor("weight_ih" + layer, weights.input);
+    visitor("weight_hh" + layer, weights.hidden);
+    visitor("bias_ih" + layer, weights.input_bias);
+    visitor("bias_hh" + layer, weights.hidden_bias);
+}
+
 }  // namespace
 
 void reorder(RecurrentState& state, std::span<const std::int64_t> rows) {
@@ -27,30 +53,50 @@ void reorder(RecurrentState& state, std::span<const std::int64_t> rows) {
 
 Recurrent::Recurrent(const RecurrentSettings& settings) : settings_(settings) {
     const std::int64_t rows = gates(settings.kind) * settings.hidden;
-    for (std::int64_t i = 0; i < settings.layers; ++i)
-        layers.push_back({.input = Tensor::deferred({rows, i == 0 ? settings.input_width : settings.hidden}),
-                          .hidden = Tensor::deferred({rows, settings.hidden}),
-                          .input_bias = Tensor::deferred({rows}),
-                          .hidden_bias = Tensor::deferred({rows})});
+    for (std::int64_t i = 0; i < settings.layers; ++i) {
+        const auto weights = [&] {
+            return ops::RecurrentWeights{
+                .input = Tensor::deferred({rows, i == 0 ? settings.input_width : output_width()}),
+                .hidden = Tensor::deferred({rows, settings.hidden}),
+                .input_bias = Tensor::deferred({rows}),
+                .hidden_bias = Tensor::deferred({rows})};
+        };
+        layers.push_back(weights());
+        if (settings.bidirectional) reverse_layers.push_back(weights());
+    }
+}
+
+Tensor Recurrent::run_layer(const Tensor& x, const ops::RecurrentWeights& weights, RecurrentState* state,
+                            std::size_t index, const Tensor& lengths) const {
+    ops::RecurrentOptions options{.lengths = lengths};
+    if (state) options.initial_state = state->states[index];
+    if (state && settings_.kind == RecurrentKind::lstm) options.initial_cell = state->cells[index];
+    const ops::RecurrentResult result = run(settings_.kind, x, weights, options);
+    if (state) {
+        state->states[index] = result.state;
+        state->cells[index] = result.cell;
+    }
+    return result.output;
 }
 
 Tensor Recurrent::forward(const Tensor& x, const Context& context, RecurrentState* state, const Tensor& lengths) const {
     Tensor stream = x;
+    const std::size_t directions = settings_.bidirectional ? 2 : 1;
     if (state) {
-        state->states.resize(layers.size());
-        state->cells.resize(layers.size());
+        state->states.resize(layers.size() * directions);
+        state->cells.resize(layers.size() * directions);
     }
+    const Tensor from_the_end = settings_.bidirectional ? reversed_places(x, lengths) : Tensor();
     for (std::size_t i = 0; i < layers.size(); ++i) {
         if (i > 0) stream = drop(stream, settings_.dropout, context, i);
-        ops::RecurrentOptions options{.lengths = lengths};
-        if (state) options.initial_state = state->states[i];
-        if (state && settings_.kind == RecurrentKind::lstm) options.initial_cell = state->cells[i];
-        const ops::RecurrentResult result = run(settings_.kind, stream, layers[i], options);
-        if (state) {
-            state->states[i] = result.state;
-            state->cells[i] = result.cell;
+        const Tensor forwards = run_layer(stream, layers[i], state, i * directions, lengths);
+        if (!settings_.bidirectional) {
+            stream = forwards;
+            continue;
         }
-        stream = result.output;
+        const Tensor backwards =
+            run_layer(moved(stream, from_the_end), reverse_layers[i], state, i * directions + 1, lengths);
+        stream = ops::concat({forwards, moved(backwards, from_the_end)}, 2);
     }
     return stream;
 }
@@ -58,10 +104,8 @@ Tensor Recurrent::forward(const Tensor& x, const Context& context, RecurrentStat
 void Recurrent::visit(const Visitor& visitor) {
     for (std::size_t i = 0; i < layers.size(); ++i) {
         const std::string layer = "_l" + std::to_string(i);
-        visitor("weight_ih" + layer, layers[i].input);
-        visitor("weight_hh" + layer, layers[i].hidden);
-        visitor("bias_ih" + layer, layers[i].input_bias);
-        visitor("bias_hh" + layer, layers[i].hidden_bias);
+        visit_weights(visitor, layer, layers[i]);
+        if (settings_.bidirectional) visit_weights(visitor, layer + "_reverse", reverse_layers[i]);
     }
 }
 

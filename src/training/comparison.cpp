@@ -131,7 +131,8 @@ RunFigures figures_of(const FinishedRun& run) {
     figures.generates = summary.generates;
     figures.cache_bytes_per_token = summary.cache_per_token * bytes_of(DType::F32, 1);
     read_metrics(run.folder / "metrics.jsonl", figures);
-    if (run.recipe.objective == "causal" && std::isfinite(figures.validation_loss))
+    const bool has_texts = run.recipe.objective == "causal" && !run.recipe.validation_data.empty();
+    if (has_texts && std::isfinite(figures.validation_loss))
         figures.bits_per_character = figures.validation_loss / std::log(2.0) * tokens_per_character(run);
     return figures;
 }

@@ -48,6 +48,7 @@ void Metrics::add(const StepReport& report, double units_per_second) {
         .set("seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count())
         .set("memory_bytes", report.memory_bytes)
         .set("activation_bytes", report.activation_bytes);
+    if (report.busiest_expert > 0) line.set("busiest_expert", report.busiest_expert);
     write(line);
 }
 

@@ -105,6 +105,7 @@ Recipe read_recipe(const Config& resolved) {
     read_shard(data, recipe);
     recipe.limit = data.integer("limit");
     if (recipe.limit == 0) recipe.limit = std::numeric_limits<std::int64_t>::max();
+    recipe.held_out = data.integer("held_out");
     recipe.batch = resolved.positive("batch");
     recipe.accumulate = resolved.positive("accumulate");
     recipe.steps = resolved.positive("steps");
@@ -113,6 +114,7 @@ Recipe read_recipe(const Config& resolved) {
     recipe.clip = from_zero(resolved, "clip", unbounded);
     recipe.label_smoothing = from_zero(resolved, "label_smoothing", 1);
     recipe.z_loss = from_zero(resolved, "z_loss", unbounded);
+    if (resolved.has("balance")) recipe.balance = from_zero(resolved, "balance", unbounded);
     recipe.ema = from_zero(resolved, "ema", 1);
     recipe.spike = from_zero(resolved, "spike", unbounded);
     recipe.lora = read_lora(resolved.section("lora"));

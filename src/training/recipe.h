@@ -28,6 +28,7 @@ struct Recipe {
     std::int64_t length = 0;
     std::int64_t shard = 0, shards = 1;  // of all examples, each shards-th from this one on
     std::int64_t limit = 0;              // of training examples
+    std::int64_t held_out = 0;           // of them, the last
     std::int64_t batch = 0, accumulate = 0, steps = 0;
     OptimizerKind optimizer = OptimizerKind::adamw;
     AdamWOptions adamw;
@@ -35,6 +36,7 @@ struct Recipe {
     AdafactorOptions adafactor;
     Schedule schedule;
     double clip = 0, label_smoothing = 0, z_loss = 0, ema = 0, spike = 0;
+    std::optional<double> balance;  // nothing: as the model's config says
     std::optional<models::AdapterSettings> lora;
     std::vector<std::string> freeze;
     std::vector<std::pair<std::string, double>> rates;

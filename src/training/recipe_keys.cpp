@@ -1,6 +1,7 @@
 #include "training/recipe_keys.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/error.h"
 
@@ -25,6 +26,8 @@ constexpr RecipeKey keys[] = {
     {"data.separator", text, "\"\"", "cuts text files into documents where it stands"},
     {"data.field", text, "\"text\"", "the member of a JSON line that holds the text"},
     {"data.limit", count, "0", "learn from the first so many examples only; 0: from all"},
+    {"data.held_out", count, "0",
+     "the last so many examples are not learned from, and evaluated on where data.validation is empty"},
     {"data.shuffle", boolean, "true", "another order every epoch, by the seed"},
     {"data.shard", text, "\"0/1\"", "the part of the examples for this process: 2/4 is the third of four"},
     {"data.mask", number, "0.15", "masked: the share of tokens to predict"},
@@ -48,6 +51,8 @@ constexpr RecipeKey keys[] = {
     {"clip", number, "1", "the largest norm of all gradients together; 0: as they are"},
     {"label_smoothing", number, "0", "this share of each target is spread over all classes"},
     {"z_loss", number, "0", "this times the squared log of the softmax's sum is added to the loss"},
+    {"balance", number_or_null, "null",
+     "this times how unequally experts are busy is added to the loss; null: as much as the model's config says"},
     {"layer_wise", boolean, "false",
      "autoencode and classify: layers learn one after another, each for its share of the steps"},
     {"freeze", texts, "[]", "parameters whose name contains one of these do not learn"},
@@ -96,6 +101,7 @@ bool fits(KeyKind kind, const Json& value) {
         case text: return value.is_string();
         case count: return value.is_integer() && value.as_integer() >= 0;
         case number: return value.is_number();
+        case number_or_null: return value.is_number() || value.is_null();
         case boolean: return value.is_boolean();
         case text_or_object: return value.is_string() || value.is_object();
         case texts:
@@ -139,11 +145,48 @@ void collect(const Json& object, const std::string& prefix, const std::string& s
     }
 }
 
+// The object with the field that a dotted name leads to replaced. Only fields that are there: what a model's
+// configuration may say is not listed here, and a misspelt name would change nothing in silence.
+Json with_field(const Json& object, const std::string& name, Json value, const std::string& source) {
+    const std::size_t dot = name.find('.');
+    const std::string first = name.substr(0, dot);
+    const Json* old = object.find(first);
+    if (!old) {
+        std::vector<std::string> known;
+        for (const Json::Member& member : object.members()) known.push_back(member.key);
+        const std::string nearest = nearest_name(first, known);
+        fail(source, ": the recipe's model has no field '", first, "' to replace",
+             nearest.empty() ? std::string() : text_of("; did you mean '", nearest, "'?"));
+    }
+    if (dot != name.npos) {
+        check(old->is_object(), source, ": the recipe's model has no section '", first, "'");
+        value = with_field(*old, name.substr(dot + 1), std::move(value), source);
+    }
+    Json changed = object;
+    changed.set(first, std::move(value));
+    return changed;
+}
+
+// model.hidden_size=64, where the recipe holds the model's configuration. False where it does not.
+bool override_model(Values& values, const std::string& name, const std::string& given, const std::string& source) {
+    if (!name.starts_with("model.")) return false;
+    for (auto& [key, value] : values)
+        if (key->name == std::string_view("model") && value.is_object()) {
+            const bool is_text = given.empty() || std::isalpha(static_cast<unsigned char>(given[0]));
+            const bool is_word = given == "true" || given == "false" || given == "null";
+            value = with_field(value, name.substr(6), is_text && !is_word ? Json(given) : Json::parse(given, source),
+                               source);
+            return true;
+        }
+    return false;
+}
+
 void override_with(Values& values, const std::string& assignment) {
     const std::size_t equals = assignment.find('=');
     check(equals != assignment.npos && equals > 0, "'", assignment, "': expected key=value, such as steps=200");
     const std::string name = assignment.substr(0, equals), given = assignment.substr(equals + 1);
     const std::string source = text_of("'", assignment, "'");
+    if (override_model(values, name, given, source)) return;
     const RecipeKey* key = find_key(name);
     if (!key) reject_unknown(name, source);
     const bool is_text = key->kind == text || (key->kind == texts && !given.starts_with("[")) ||
@@ -198,6 +241,7 @@ const char* describe(KeyKind kind) {
         case text: return "a text";
         case count: return "a count from 0";
         case number: return "a number";
+        case number_or_null: return "a number or null";
         case boolean: return "true or false";
         case texts: return "a list of texts";
         case numbers_by_name: return "an object of numbers";

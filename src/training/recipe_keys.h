@@ -11,7 +11,16 @@
 
 namespace tessera::training {
 
-enum class KeyKind : std::uint8_t { text, count, number, boolean, texts, numbers_by_name, text_or_object };
+enum class KeyKind : std::uint8_t {
+    text,
+    count,
+    number,
+    boolean,
+    texts,
+    numbers_by_name,
+    text_or_object,
+    number_or_null
+};
 
 struct RecipeKey {
     const char* name;  // dotted: "optimizer.learning_rate"

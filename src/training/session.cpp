@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "training/counting.h"
+#include "training/held_out.h"
 #include "training/loss_plot.h"
 #include "training/metrics.h"
 #include "training/run_folder.h"
@@ -33,7 +34,10 @@ class Session {
         recipe_.resolved.json().write(folder_.path() / "recipe.json");
         objective_ = make_objective(inputs(recipe_.train_data));
         name_classes(objective_->classes());
-        if (!recipe_.validation_data.empty()) validation_ = make_objective(inputs(recipe_.validation_data));
+        if (!recipe_.validation_data.empty())
+            validation_ = make_objective(inputs(recipe_.validation_data));
+        else if (recipe_.held_out > 0)
+            validation_ = std::make_unique<HeldOut>(*objective_, recipe_.held_out);
         trainer_ = std::make_unique<Trainer>(*start_.model, *objective_, recipe_, options_.device);
         if (earlier) restore_state(*trainer_, *earlier);
         metrics_ = std::make_unique<Metrics>(folder_.metrics(), trainer_->steps());

@@ -31,7 +31,7 @@ data::TokenFile tokenised(const ObjectiveInputs& inputs) {
     const std::vector<fs::path> files = data::text_files(inputs.data);
     const std::string stamp = stamp_of(files, inputs);
     const fs::path path = inputs.cache / text_of("tokens-", std::hash<std::string>{}(stamp), ".bin");
-    return data::open_or_make_token_file(path, stamp, [&](data::TokenFileWriter& writer) {
+    data::TokenFile tokens = data::open_or_make_token_file(path, stamp, [&](data::TokenFileWriter& writer) {
         const formats::Config settings = inputs.recipe.resolved.section("data");
         const auto total = static_cast<double>(data::bytes_of_files(files));
         data::DocumentOptions options{.field = settings.text("field"), .separator = settings.text("separator")};
@@ -44,6 +44,11 @@ data::TokenFile tokenised(const ObjectiveInputs& inputs) {
             writer.add_document(ids);
         });
     });
+    const std::string others = files.size() > 1 ? text_of(" and ", files.size() - 1, " more") : std::string();
+    check(static_cast<std::int64_t>(tokens.tokens().size()) >= inputs.recipe.length, files.front().string(), others,
+          ": ", tokens.tokens().size(), " tokens are fewer than one sequence (data.length is ", inputs.recipe.length,
+          ")");
+    return tokens;
 }
 
 }  // namespace tessera::training

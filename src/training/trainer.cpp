@@ -10,6 +10,7 @@
 #include "data/permutation.h"
 #include "ops/binary.h"
 #include "tensor/tape.h"
+#include "training/expert_load.h"
 #include "training/memory_use.h"
 
 namespace tessera::training {
@@ -42,6 +43,9 @@ Trainer::Trainer(models::Model& model, const Objective& objective, const Recipe&
       device_(device),
       phases_(static_cast<std::int64_t>(objective.phases().size())),
       groups_(learning(model), recipe, objective.phases()) {
+    if (recipe.held_out >= objective.examples())
+        recipe.resolved.reject("data.held_out", text_of(recipe.held_out, " of ", objective.examples(),
+                                                        " examples: none is left to learn from"));
     if (keeps_average())
         groups_.visit_values([&](const Tensor& flat) { averages_.push_back(flat.to(DType::F32).clone()); });
     release_cached(device);  // what the parameters lay in before they moved into flat buffers
@@ -53,7 +57,7 @@ Trainer::~Trainer() {
 
 TrainingBatch Trainer::make_batch(std::int64_t number) const {
     std::vector<std::int64_t> examples;
-    const std::int64_t all = std::min(objective_.examples(), recipe_.limit);
+    const std::int64_t all = std::min(objective_.examples() - recipe_.held_out, recipe_.limit);
     for (std::int64_t i = number * recipe_.batch; i < (number + 1) * recipe_.batch; ++i) {
         const std::int64_t at = i * recipe_.shards + recipe_.shard;  // in the order that all processes share
         examples.push_back(recipe_.shuffle ? data::shuffled_example(at, all, recipe_.key(Use::order)) : at % all);
@@ -81,8 +85,24 @@ nn::Context Trainer::context_for(const TrainingBatch& batch, std::int64_t number
     context.recompute = recipe_.recompute;
     context.label_smoothing = recipe_.label_smoothing;
     context.z_loss = recipe_.z_loss;
+    context.balance = recipe_.balance;
     context.key = recipe_.key(Use::dropout).child(static_cast<std::uint64_t>(number));
     return context;
+}
+
+void Trainer::learn_from(TrainingBatch batch, std::int64_t number, double share, StepReport& report) {
+    batch = to_device(std::move(batch), device_);
+    batch.phase = phase();
+    nn::Context context = context_for(batch, number);
+    std::vector<nn::RouterChoice> choices;
+    context.router_choices = &choices;
+    const Tensor loss = objective_.loss(model_, batch, context);
+    check(!choices.empty() || recipe_.balance.value_or(0) == 0, recipe_.resolved.source(),
+          ": balance: ", recipe_.balance.value_or(0), ", but the model has no experts to keep busy");
+    report.busiest_expert += busiest_expert(choices) * share;
+    choices.clear();  // what the tape alone holds is freed while gradients flow
+    report.loss += loss.item() * share;
+    backward(share == 1 ? loss : ops::mul(loss, Tensor::scalar(share, loss.dtype(), loss.device())));
 }
 
 StepReport Trainer::step() {
@@ -103,12 +123,8 @@ StepReport Trainer::step() {
     // Each batch counts by its targets, so that several are as good as one large one.
     for (std::int64_t part = 0; part < recipe_.accumulate; ++part) {
         const auto counted = static_cast<double>(targets_of(batches[static_cast<std::size_t>(part)]));
-        TrainingBatch batch = to_device(std::move(batches[static_cast<std::size_t>(part)]), device_);
-        batch.phase = phase();
-        const Tensor loss = objective_.loss(model_, batch, context_for(batch, first + part));
         const double share = recipe_.accumulate == 1 ? 1 : counted / static_cast<double>(targets);
-        report.loss += loss.item() * share;
-        backward(share == 1 ? loss : ops::mul(loss, Tensor::scalar(share, loss.dtype(), loss.device())));
+        learn_from(std::move(batches[static_cast<std::size_t>(part)]), first + part, share, report);
     }
     check_loss(report.loss, origin);
     report.gradient_norm = groups_.clip_gradients(recipe_.clip);
@@ -175,7 +191,9 @@ Evaluation evaluate(const models::Model& model, const Objective& objective, cons
         const std::int64_t targets = targets_of(batch);
         if (targets == 0) continue;
         batch = to_device(std::move(batch), device);
-        result.loss += objective.loss(model, batch, batch.context).item() * static_cast<double>(targets);
+        nn::Context context = batch.context;
+        context.balance = 0;  // what is told is how well the model foretells
+        result.loss += objective.loss(model, batch, context).item() * static_cast<double>(targets);
         result.targets += targets;
         const Answers answers = objective.answers(model, batch);
         result.answers.all += answers.all;

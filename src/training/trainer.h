@@ -17,6 +17,7 @@ struct StepReport {
     double seconds = 0;
     std::int64_t memory_bytes = 0;      // that the process holds, see memory_use.h
     std::int64_t activation_bytes = 0;  // the most that the step took beyond what stays
+    double busiest_expert = 0;          // see expert_load.h
 };
 
 struct Evaluation {
@@ -57,6 +58,8 @@ class Trainer {
    private:
     TrainingBatch make_batch(std::int64_t number) const;
     TrainingBatch next_batch(std::int64_t number);
+    // Adds the gradients of a batch that counts for this share of the step.
+    void learn_from(TrainingBatch batch, std::int64_t number, double share, StepReport& report);
     nn::Context context_for(const TrainingBatch& batch, std::int64_t number) const;
     void check_loss(double loss, const std::string& origin) const;
     double current_learning_rate() const;

@@ -254,6 +254,7 @@ TEST_F(Train, AdaptersRunAloneAndMergedAlike) {
 }
 
 TEST_F(Train, WhatCannotBeAdaptedIsRefused) {
+    expect_refusal(1, finetune("out", {"--lora", "r=0"}), {"--lora", "r=0", "at least 1"});
     expect_refusal(1, finetune("out", {"--lora", "r=4,targets=c_attn"}), {"c_attn", "q_proj", "all-linear"});
     expect_refusal(1, finetune("out", {"--lora", "rnk=4"}), {"--lora", "rnk=4"});
     expect_refusal(1, finetune("out", {"--lora", "r=-4"}), {"lora.rank"});

@@ -77,7 +77,8 @@ TEST_F(OnCuda, RecurrentLanguageModels) {
 
 TEST_F(OnCuda, SequenceToSequence) {
     const std::string json = R"({"model_type": "bahdanau", "source_vocabulary_size": 9, "target_vocabulary_size": 8,
-        "embedding_width": 4, "hidden_width": 5, "attention_width": 3, "layers": 2, "decoder_start_token_id": 1})";
+        "embedding_width": 4, "hidden_width": 5, "attention_width": 3, "layers": 2, "decoder_start_token_id": 1,
+        "bidirectional": true})";
     Batch batch = text_;
     batch.labels = Tensor::from<std::int64_t>({4, 2, 7, 3, 1, -100}, {2, 3});
     expect_same_on_cuda(json, batch);

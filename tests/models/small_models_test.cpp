@@ -1,12 +1,15 @@
 // The models that are trained from scratch: recurrent language models, sequence to sequence, autoencoder, classifier.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "models/catalog.h"
 #include "ops/concat.h"
 #include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
+#include "support/temporary_folder.h"
 #include "support/tiny_config.h"
 #include "tensor/tape.h"
 
@@ -24,7 +27,9 @@ using testing::replaced;
 const std::string recurrent = R"({"model_type": "rnn_lm", "cell": "gru", "vocabulary_size": 9, "embedding_width": 5,
     "hidden_width": 6, "layers": 2})";
 const std::string seq2seq = R"({"model_type": "bahdanau", "source_vocabulary_size": 9, "target_vocabulary_size": 8,
-    "embedding_width": 4, "hidden_width": 5, "attention_width": 3, "layers": 2, "decoder_start_token_id": 1})";
+    "embedding_width": 4, "hidden_width": 5, "attention_width": 3, "layers": 2, "decoder_start_token_id": 1,
+    "bidirectional": true})";
+const std::string one_way = replaced(seq2seq, "\"bidirectional\": true", "\"dropout\": 0");
 const std::string autoencoder = R"({"model_type": "autoencoder", "input_width": 12, "encoder_widths": [7, 3],
     "activation": "gelu"})";
 const std::string classifier = R"({"model_type": "mlp_classifier", "input_width": 12, "hidden_widths": [7, 3],
@@ -77,12 +82,14 @@ TEST(RecurrentLanguageModel, WhatDoesNotFitIsAnErrorThatNamesIt) {
 }
 
 TEST(Bahdanau, EveryParameterLearns) {
-    const auto model = build(config_of(seq2seq));
-    randomise(*model);
-    const Batch batch{.input_ids = small_ids({1, 2, 3, 4, 5, 6, 0, 0}, {2, 4}),
-                      .attention_mask = small_ids({1, 1, 1, 1, 1, 1, 0, 0}, {2, 4}),
-                      .labels = small_ids({2, 3, 4, 5, 6, -100}, {2, 3})};
-    expect_gradients(*model, [&] { return model->loss(batch); });
+    for (const std::string& config : {seq2seq, one_way}) {
+        const auto model = build(config_of(config));
+        randomise(*model);
+        const Batch batch{.input_ids = small_ids({1, 2, 3, 4, 5, 6, 0, 0}, {2, 4}),
+                          .attention_mask = small_ids({1, 1, 1, 1, 1, 1, 0, 0}, {2, 4}),
+                          .labels = small_ids({2, 3, 4, 5, 6, -100}, {2, 3})};
+        expect_gradients(*model, [&] { return model->loss(batch); });
+    }
 }
 
 TEST(Bahdanau, LabelsBehindTheStartTokenAreTheDecodersInput) {
@@ -95,9 +102,7 @@ TEST(Bahdanau, LabelsBehindTheStartTokenAreTheDecodersInput) {
     EXPECT_LE(relative_error(shifted, model->forward(batch)), 1e-12);
 }
 
-TEST(Bahdanau, DecodingIsForwardAndABatchOfDifferentLengthsIsItsRows) {
-    const auto model = build(config_of(seq2seq));
-    randomise(*model);
+void expect_rows_of_a_batch_alone(const Model& model) {
     const NoGrad no_grad;
     const std::vector<Tensor> rows{small_ids({1, 2, 3, 4}, {1, 4}), small_ids({5, 6}, {1, 2})};
     const Tensor target = small_ids({1, 7, 3, 1, 2, 2}, {2, 3});  // from the start token on
@@ -107,14 +112,64 @@ TEST(Bahdanau, DecodingIsForwardAndABatchOfDifferentLengthsIsItsRows) {
         const Batch source{.input_ids = on_the_left ? small_ids({1, 2, 3, 4, 0, 0, 5, 6}, {2, 4})
                                                     : small_ids({1, 2, 3, 4, 5, 6, 0, 0}, {2, 4}),
                            .attention_mask = on_the_left ? left : right};
-        const auto decoding = model->decode(8);
+        const auto decoding = model.decode(8);
         const Tensor read = decoding->read(source), stepped = decoding->step(ops::slice(target, 1, 1, 3));
         for (std::int64_t row = 0; row < 2; ++row) {
-            const Tensor whole = model->forward(
+            const Tensor whole = model.forward(
                 {.input_ids = rows[static_cast<std::size_t>(row)], .decoder_input_ids = row_of(target, row)});
             EXPECT_LE(relative_error(row_of(read, row), ops::select(whole, 1, 0)), 1e-12);
             EXPECT_LE(relative_error(row_of(stepped, row), ops::select(whole, 1, 2)), 1e-12);
         }
+    }
+}
+
+TEST(Bahdanau, DecodingIsForwardAndABatchOfDifferentLengthsIsItsRows) {
+    for (const std::string& config : {seq2seq, one_way}) {
+        const auto model = build(config_of(config));
+        randomise(*model);
+        expect_rows_of_a_batch_alone(*model);
+    }
+}
+
+// The annotation of a word knows what stands on both sides of it; with one direction, on the left only.
+TEST(Bahdanau, AnnotationsSeeBothSides) {
+    for (const std::string& config : {seq2seq, one_way}) {
+        const bool both = config == seq2seq;
+        const auto model = build(config_of(config));
+        randomise(*model);
+        const NoGrad no_grad;
+        const auto annotations = [&](std::int64_t first, std::int64_t last) {
+            Tensor seen;
+            model->forward({.input_ids = small_ids({first, 2, last}, {1, 3})}, {},
+                           [&](const std::string&, const Tensor& value) { seen = value; });
+            return seen;
+        };
+        const Tensor base = annotations(1, 3), other_first = annotations(4, 3), other_last = annotations(1, 4);
+        EXPECT_EQ(base.shape(), (Shape{1, 3, both ? 10 : 5}));
+        const auto changed = [&](const Tensor& other, std::int64_t word) {
+            return relative_error(ops::select(other, 1, word), ops::select(base, 1, word)) > 1e-6;
+        };
+        EXPECT_TRUE(changed(other_first, 1) && changed(other_first, 2) && changed(other_last, 2));
+        EXPECT_EQ(changed(other_last, 0), both);
+        EXPECT_EQ(changed(other_last, 1), both);
+    }
+}
+
+// Folders from before there were two directions say nothing of them.
+TEST(Bahdanau, FoldersOfEitherKindLoadAsTheyWereSaved) {
+    for (const std::string& config : {seq2seq, one_way}) {
+        const testing::TemporaryFolder folder;
+        const auto model = initialised(config_of(config), 1);
+        save(*model, folder / "saved");
+        const auto loaded = load(folder / "saved");
+        std::set<std::string> names;
+        for (const auto& [name, tensor] : nn::parameters(*loaded)) names.insert(name);
+        EXPECT_EQ(names.count("encoder.weight_ih_l1_reverse"), config == seq2seq ? 1u : 0u);
+        EXPECT_EQ(names.count("first_state.1.weight"), config == seq2seq ? 1u : 0u);
+        EXPECT_EQ(names.size(), config == seq2seq ? 35u : 23u);
+        const NoGrad no_grad;
+        const Batch batch{.input_ids = small_ids({1, 2, 3}, {1, 3}), .labels = small_ids({4, 5, 6}, {1, 3})};
+        EXPECT_TRUE(testing::same_bits(loaded->forward(batch), model->forward(batch)));
     }
 }
 

@@ -103,7 +103,7 @@ TEST(Experts, ChoosingAllOfThemIsTheWholeMixture) {
     EXPECT_LE(relative_error(module.forward(x), by_token(module, x, count, false, 1)), 1e-12);
 }
 
-TEST(Experts, RouterLogitsReachTheContextOnceWithOrWithoutRecompute) {
+TEST(Experts, RouterChoicesReachTheContextOnceWithOrWithoutRecompute) {
     std::vector<std::unique_ptr<Block>> blocks;
     for (int i = 0; i < 2; ++i) {
         BlockParts parts;
@@ -119,14 +119,20 @@ TEST(Experts, RouterLogitsReachTheContextOnceWithOrWithoutRecompute) {
     const Tensor x = random_tensor({1, 7, expert_width}, 6);
     const auto gradients = [&](bool recompute) {
         for (const auto& [name, tensor] : parameters(stack)) tensor->set_grad({});
-        std::vector<Tensor> logits;
-        const Tensor out = stack.forward(
-            x,
-            {.mask = ops::AttentionMask::causal(), .training = true, .recompute = recompute, .router_logits = &logits});
-        EXPECT_EQ(logits.size(), 2u);
-        const Tensor balance =
-            ops::load_balancing_loss(ops::concat(logits, 0), ops::route(ops::concat(logits, 0), {.k = 2}).indices);
-        backward(ops::add(weighted_total(out), balance));
+        std::vector<RouterChoice> choices;
+        const Tensor out = stack.forward(x, {.mask = ops::AttentionMask::causal(),
+                                             .training = true,
+                                             .recompute = recompute,
+                                             .router_choices = &choices});
+        EXPECT_EQ(choices.size(), 2u);
+        Tensor loss = weighted_total(out);
+        for (const RouterChoice& choice : choices) {
+            const auto chosen = ops::route(choice.logits, {.k = 2}).indices.to_vector<std::int64_t>();
+            EXPECT_EQ(choice.indices.to_vector<std::int64_t>(), chosen);
+            loss = ops::add(loss, ops::load_balancing_loss(choice.logits, choice.indices));
+        }
+        backward(loss);
+        EXPECT_EQ(choices.size(), 2u);  // running again adds nothing
         std::vector<Tensor> found;
         for (const auto& [name, tensor] : parameters(stack)) found.push_back(tensor->grad());
         return found;

@@ -79,6 +79,24 @@ TEST(Module, InitialValuesDependOnKeyAndNameAlone) {
     EXPECT_EQ(static_cast<RmsNorm&>(*b.layers[0]).weight.to_vector<float>(), std::vector<float>(4, 1));
 }
 
+TEST(Module, InitialValuesSpreadAsTheirNamesSay) {
+    struct Two : Module {
+        void visit(const Visitor& visitor) override {
+            visitor("a", a);
+            visitor("b", b);
+        }
+        Linear a{100, 100}, b{100, 100};
+    } module;
+    initialise(module, {.seed = 3}, {.usual = 0.5, .others = {{"b.weight", 0.02}}});
+    const auto deviation = [](const Tensor& weight) {
+        double squares = 0;
+        for (const float value : weight.to_vector<float>()) squares += value * value;
+        return std::sqrt(squares / static_cast<double>(weight.elements()));
+    };
+    EXPECT_NEAR(deviation(module.a.weight), 0.5, 0.02);
+    EXPECT_NEAR(deviation(module.b.weight), 0.02, 0.0008);
+}
+
 struct WithFixed : Module {
     void visit(const Visitor& visitor) override {
         visitor("inner", inner);

@@ -74,6 +74,9 @@ TEST(Matmul, ProductsCarryTheSameBitsAtAnyThreadCount) {
                                      {8, 300, 5000},
                                      {300, 3, 2000},
                                      {200, 1030, 70},
+                                     {2000, 192, 192},
+                                     {192, 384, 2000},
+                                     {1100, 2100, 300},
                                      {16, 16, 16384}})
             for (const bool transpose_b : {false, true}) {
                 const Tensor a = random_tensor({m, k}, 1).to(dtype);

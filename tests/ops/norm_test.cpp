@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ops/binary.h"
+#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/op_case.h"
 #include "tensor/tape.h"
@@ -79,20 +80,37 @@ TEST(AddNorm, StreamedRowsAreTheSame) {
                 << r;
 }
 
-// Long rows are written two at a time, whole vectors at a time or not, and an odd one may be left over.
-TEST(RmsNorm, StreamedRowsAreTheSame) {
-    for (const std::int64_t width : {1024, 4096, 4100, 8192}) {
+// Rows of many pages or of a part of one, in whole cache lines or not.
+TEST(Norm, StreamedRowsAreTheSame) {
+    for (const std::int64_t width : {64, 100, 1024, 4096, 4100, 70000}) {
         const std::int64_t rows = ((std::int64_t{17} << 20) / (4 * width)) | 1;
         const Tensor x = random_tensor({3, width}, 4, -5, 5, DType::F32),
                      w = random_tensor({width}, 5, -1, 1, DType::F32);
         const Tensor many = Tensor::empty({rows, width});
         for (std::int64_t r = 0; r < rows; ++r)
             std::copy_n(x.data<float>() + r % 3 * width, width, many.data<float>() + r * width);
-        const Tensor few = ops::rms_norm(x, w), all = ops::rms_norm(many, w);
-        for (std::int64_t r = 0; r < rows; ++r)
-            ASSERT_TRUE(std::equal(few.data<float>() + r % 3 * width, few.data<float>() + (r % 3 + 1) * width,
-                                   all.data<float>() + r * width))
-                << width << " wide, row " << r;
+        const std::pair<Tensor, Tensor> results[] = {{ops::rms_norm(x, w), ops::rms_norm(many, w)},
+                                                     {ops::layer_norm(x, w, w), ops::layer_norm(many, w, w)}};
+        for (const auto& [few, all] : results)
+            for (std::int64_t r = 0; r < rows; ++r)
+                ASSERT_TRUE(std::equal(few.data<float>() + r % 3 * width, few.data<float>() + (r % 3 + 1) * width,
+                                       all.data<float>() + r * width))
+                    << width << " wide, row " << r;
+    }
+}
+
+// Evenly spaced with gaps, unevenly spaced, and all the same row: the bits are those of rows one after the other.
+TEST(Norm, RowsMayLieAnyhow) {
+    const Tensor all = random_tensor({6, 5, 96}, 3, -5, 5, DType::F32), w = random_tensor({48}, 5, -1, 1, DType::F32);
+    const Tensor gaps = ops::slice(all, 2, 16, 64), uneven = ops::permute(gaps, {1, 0, 2});
+    const Tensor same = ops::expand(ops::slice(ops::slice(gaps, 0, 2, 3), 1, 1, 2), {6, 5, 48});
+    for (const Tensor& x : {gaps, uneven, same}) {
+        const Tensor plain = x.clone(), other = random_tensor(x.shape(), 7, -1, 1, DType::F32);
+        EXPECT_TRUE(same_bits(ops::rms_norm(x, w), ops::rms_norm(plain, w)));
+        EXPECT_TRUE(same_bits(ops::layer_norm(x, w, w), ops::layer_norm(plain, w, w)));
+        const auto here = ops::add_rms_norm(other, x, w), there = ops::add_rms_norm(other, plain, w);
+        EXPECT_TRUE(same_bits(here.normed, there.normed));
+        EXPECT_TRUE(same_bits(here.sum, there.sum));
     }
 }
 

@@ -57,7 +57,8 @@ TEST(Unary, SmallArgumentsKeepTheirDigits) {
 // The same in a full vector as in its tail, in every float dtype that holds the value.
 TEST(Unary, SpecialValuesAreThoseOfTheStandardLibrary) {
     const float nan = std::numeric_limits<float>::quiet_NaN();
-    const std::vector<float> points{0.0f, -0.0f, infinity, -infinity, nan, -1.0f, 1e4f, -1e4f};
+    const float odd_nan = std::nanf("5");  // with more bits than one set in its mantissa
+    const std::vector<float> points{0.0f, -0.0f, infinity, -infinity, nan, odd_nan, -1.0f, 1e4f, -1e4f, 3e38f, -3e38f};
     const Named all[] = {
         {"exp", ops::exp, [](double x) { return std::exp(x); }, 0, 0},
         {"log", ops::log, [](double x) { return std::log(x); }, 0, 0},
@@ -65,6 +66,7 @@ TEST(Unary, SpecialValuesAreThoseOfTheStandardLibrary) {
         {"rsqrt", ops::rsqrt, [](double x) { return 1 / std::sqrt(x); }, 0, 0},
         {"tanh", ops::tanh, [](double x) { return std::tanh(x); }, 0, 0},
         {"sigmoid", ops::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 0, 0},
+        {"silu", ops::silu, [](double x) { return x / (1 + std::exp(-x)); }, 0, 0},
         {"relu", ops::relu, [](double x) { return x < 0 ? 0 : x; }, 0, 0},
         {"neg", ops::neg, [](double x) { return -x; }, 0, 0},
         {"gelu", ops::gelu, [](double x) { return x / 2 * std::erfc(-x * std::sqrt(0.5)); }, 0, 0},

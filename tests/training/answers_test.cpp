@@ -7,6 +7,7 @@
 #include "formats/image.h"
 #include "support/expect_error.h"
 #include "support/objective_case.h"
+#include "training/held_out.h"
 #include "training/objective_parts.h"
 #include "training/trainer.h"
 #include "training/usual_objective.h"
@@ -103,22 +104,24 @@ TEST(Phases, LayersLearnOneAfterAnother) {
     EXPECT_EQ(rates[3], 0.01);  // the schedule begins anew
 }
 
+// Notes the last example that was asked for.
+class WatchedObjective : public Objective {
+   public:
+    explicit WatchedObjective(const Objective& real) : real_(real) {}
+    std::int64_t examples() const override { return real_.examples(); }
+    TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey key) const override {
+        for (const std::int64_t example : examples) highest = std::max(highest.load(), example);
+        return real_.batch(examples, key);
+    }
+    mutable std::atomic<std::int64_t> highest = -1;
+
+   private:
+    const Objective& real_;
+};
+
 TEST(Limit, OnlyTheFirstExamplesAreLearnedFrom) {
     const TemporaryFolder folder;
     folder.write("a.tsv", "one\tx\ntwo\ty\nthree\tx\nfour\ty\n");
-    class Watched : public Objective {
-       public:
-        explicit Watched(const Objective& real) : real_(real) {}
-        std::int64_t examples() const override { return real_.examples(); }
-        TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey key) const override {
-            for (const std::int64_t example : examples) highest = std::max(highest.load(), example);
-            return real_.batch(examples, key);
-        }
-        mutable std::atomic<std::int64_t> highest = -1;
-
-       private:
-        const Objective& real_;
-    };
     for (const auto& [limit, expected] : std::vector<std::pair<int, std::int64_t>>{{0, 3}, {2, 1}, {100, 3}}) {
         const ObjectiveCase test(folder,
                                  text_of(R"({"model": {"model_type": "bert", "hidden_size": 8, "num_hidden_layers": 1,
@@ -128,11 +131,41 @@ TEST(Limit, OnlyTheFirstExamplesAreLearnedFrom) {
                                          limit, "}}"),
                                  "a.tsv");
         const auto real = test.make();
-        const Watched watched(*real);
+        const WatchedObjective watched(*real);
         Trainer trainer(test.model(), watched, test.recipe());
         while (!trainer.finished()) trainer.step();
         EXPECT_EQ(watched.highest, expected) << limit;
     }
+}
+
+const char* const two_classes = R"({"model": {"model_type": "bert", "hidden_size": 8, "num_hidden_layers": 1,
+    "num_attention_heads": 2, "intermediate_size": 12, "max_position_embeddings": 16, "num_labels": 2,
+    "architectures": ["BertForSequenceClassification"]}, "tokenizer": "characters", "objective": "labels", "batch": 2,
+    "steps": 6, "data": {"length": 8, "held_out": )";
+
+TEST(HeldOut, TheLastExamplesAreEvaluatedOnAndNotLearnedFrom) {
+    const TemporaryFolder folder;
+    folder.write("a.tsv", "one\tx\ntwo\ty\nthree\tx\nfour\ty\nfive\tx\n");
+    const ObjectiveCase test(folder, text_of(two_classes, "2}}"), "a.tsv");
+    const auto all = test.make();
+    const WatchedObjective watched(*all);
+    Trainer trainer(test.model(), watched, test.recipe());
+    while (!trainer.finished()) trainer.step();
+    EXPECT_EQ(watched.highest, 2);
+    const HeldOut held_out(*all, 2);
+    EXPECT_EQ(held_out.batch({0, 1}, {}).inputs.labels.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 0}));
+    const Evaluation found = trainer.evaluate(held_out);
+    EXPECT_EQ(found.answers.all, 2);
+    EXPECT_EQ(held_out.batch({0, 1}, {}).inputs.input_ids.to_vector<std::int64_t>(),
+              all->batch({3, 4}, {}).inputs.input_ids.to_vector<std::int64_t>());
+}
+
+TEST(HeldOut, SomethingMustBeLeft) {
+    const TemporaryFolder folder;
+    folder.write("a.tsv", "one\tx\ntwo\ty\n");
+    const ObjectiveCase test(folder, text_of(two_classes, "2}}"), "a.tsv");
+    const auto all = test.make();
+    testing::expect_error([&] { Trainer(test.model(), *all, test.recipe()); }, {"data.held_out", "2 of 2 examples"});
 }
 
 TEST(UsualObjective, IsToldByTheModel) {

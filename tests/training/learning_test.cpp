@@ -67,7 +67,10 @@ class Pictures : public ::testing::Test {
     std::vector<std::string> settings(std::vector<std::string> more) const {
         std::vector<std::string> all{text_of("data.train=", (folder_ / "train-images-idx3-ubyte").string()),
                                      text_of("data.validation=", (folder_ / "test-images-idx3-ubyte").string()),
-                                     "evaluate.every=0", "batch=20", "schedule.warmup=2"};
+                                     "data.held_out=0",
+                                     "evaluate.every=0",
+                                     "batch=20",
+                                     "schedule.warmup=2"};
         all.insert(all.end(), more.begin(), more.end());
         return all;
     }
@@ -128,6 +131,7 @@ class Letters : public ::testing::Test {
                                      "evaluate.every=0",
                                      "tokenizer=characters",
                                      "data.limit=0",
+                                     "data.held_out=0",
                                      "schedule.warmup=4"};
         all.insert(all.end(), more.begin(), more.end());
         return all;
@@ -145,6 +149,13 @@ TEST_F(Letters, AnEncoderLearnsToFillGapsAndThenToTellTheKinds) {
         learn(folder_, "bert-spam.quick.json",
               settings(".tsv", {"steps=40", "optimizer.learning_rate=0.003", weights, tokenizer}), "kinds");
     EXPECT_GT(kinds.result.answers.share(), 0.9);
+}
+
+TEST_F(Letters, SettingsCanBeChosenOnLettersHeldOut) {
+    const Outcome outcome = learn(
+        folder_, "bert-spam.quick.json",
+        settings(".tsv", {"steps=2", "data.validation=[]", "data.held_out=20", "tokenizer=characters"}), "held-out");
+    EXPECT_EQ(outcome.result.answers.all, 20);
 }
 
 TEST_F(Letters, AnEncoderDecoderAnswersInWords) {

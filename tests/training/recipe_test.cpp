@@ -29,6 +29,7 @@ TEST(RecipeKeys, DefaultsCompleteTheLeastRecipe) {
     EXPECT_EQ(recipe.batch, 8);
     EXPECT_EQ(recipe.optimizer, OptimizerKind::adamw);
     EXPECT_FALSE(recipe.lora.has_value());
+    EXPECT_FALSE(recipe.balance.has_value());
     for (const RecipeKey& key : recipe_keys())  // each is written beside the result
         EXPECT_NE(
             recipe.resolved.json().dump(0).find(std::string(key.name).substr(std::string(key.name).rfind('.') + 1)),
@@ -56,6 +57,8 @@ TEST(RecipeKeys, WrongKindsAreRefusedByNameAndValue) {
     expect_error([] { resolved(with(R"("recompute": 1)")); }, {"recompute", "true or false"});
     expect_error([] { resolved(with(R"("freeze": [1])")); }, {"freeze", "a list of texts"});
     expect_error([] { resolved(with(R"("rates": {"a": "b"})")); }, {"rates", "an object of numbers"});
+    expect_error([] { resolved(with(R"("balance": "much")")); }, {"balance", "a number or null"});
+    expect_error([] { read(with(R"("balance": -1)")); }, {"r.json", "balance", "-1"});
     expect_error([] { resolved(with(R"("optimizer": 3)")); }, {"optimizer"});
     expect_error([] { resolved("[]"); }, {"r.json", "an object"});
 }
@@ -79,6 +82,24 @@ TEST(RecipeKeys, OverridesTakeTheirPlaceAndTheLastOneCounts) {
     expect_error([] { resolved(least, {"=3"}); }, {"key=value"});
     expect_error([] { resolved(least, {"steps=abc"}); }, {"steps=abc"});
     expect_error([] { resolved(least, {"steps="}); }, {"steps="});
+}
+
+TEST(RecipeKeys, FieldsOfTheModelAreReplacedWhereTheyAre) {
+    const std::string recipe =
+        R"({"model": {"model_type": "a", "width": 8, "tied": true, "inner": {"x": 1}}, "data": {"train": "a"}})";
+    const auto model = [&](const std::vector<std::string>& overrides) {
+        return resolved(recipe, overrides).section("model");
+    };
+    const formats::Config changed =
+        model({"model.width=16", "model.tied=false", "model.model_type=b", "model.inner.x=2"});
+    EXPECT_EQ(changed.integer("width"), 16);
+    EXPECT_FALSE(changed.boolean("tied"));
+    EXPECT_EQ(changed.text("model_type"), "b");
+    EXPECT_EQ(changed.section("inner").integer("x"), 2);
+    expect_error([&] { model({"model.widht=16"}); }, {"model.widht=16", "did you mean 'width'"});
+    expect_error([&] { model({"model.width.x=16"}); }, {"no section 'width'"});
+    expect_error([&] { model({"model.width=1x"}); }, {"model.width=1x"});
+    expect_error([&] { resolved(least, {"model.width=16"}); }, {"unknown key 'model.width'"});
 }
 
 TEST(Recipe, ValuesThatMakeNoSenseAreRefused) {

@@ -114,14 +114,14 @@ Cut cut_for(const GemmShape& shape) {
         const double work =
             static_cast<double>(cut.rows) * static_cast<double>(cut.columns) * static_cast<double>(shape.inner);
         if (work < 2 * least_work) break;
-        // The first cut gives a second core something to do, along the rows where the sum is long and a piece would
-        // rearrange more of a than it keeps of b; later cuts must leave pieces that reuse what they load.
+        // The first cuts give every core something to do, the very first along the rows where the sum is long and a
+        // piece would rearrange more of a than it keeps of b; later cuts must leave pieces that reuse what they load.
         const bool is_first = pieces == 1;
         const bool rows_first = is_first && cut.rows >= 512 && shape.inner > 3 * shape.columns;
-        const std::int64_t least_columns = is_first ? 32 : 1024, least_rows = is_first ? 32 : 1024;
-        if (!rows_first && halved(cut.columns) >= least_columns && halved(cut.columns) < cut.columns)
+        const std::int64_t least = is_first ? 32 : pieces < thread_count() ? 96 : 1024;
+        if (!rows_first && halved(cut.columns) >= least && halved(cut.columns) < cut.columns)
             cut.columns = halved(cut.columns);
-        else if (halved(cut.rows) >= least_rows && halved(cut.rows) < cut.rows)
+        else if (halved(cut.rows) >= least && halved(cut.rows) < cut.rows)
             cut.rows = halved(cut.rows);
         else
             break;

@@ -31,8 +31,8 @@ struct NormBackwardRow {
     const T* dout = nullptr;
     const T* sum_gradient = nullptr;  // or none
     const T* weight = nullptr;
-    const T* next_x = nullptr;  // the rows that will be read after these
-    const T* next_dout = nullptr;
+    const T* later_x = nullptr;  // the rows to fetch for later, or none
+    const T* later_dout = nullptr;
     T mean = 0, rstd = 0;
     T* dx = nullptr;       // or none
     T* dweight = nullptr;  // added to; or none
@@ -60,18 +60,21 @@ template <bool centred, class T>
 void backward_row(const NormBackwardRow<T>& r) {
     auto sums = row::Sums<T>{0, 0};
     if (r.dx)
-        sums = row::sum_pair<T>(r.width, [&](auto at, auto& first, auto& second) HWY_ATTR {
-            const auto y = hn::Mul(at.load(r.dout), at.load(r.weight));
-            if constexpr (centred) first = hn::Add(first, y);
-            second = hn::MulAdd(y, normed_at<centred>(r, at), second);
-        });
+        sums =
+            row::sum_pair<T>(r.width, [&, fetch = r.stream && r.later_x](auto at, auto& first, auto& second) HWY_ATTR {
+                if (fetch) row::fetch_on(r.x, at);
+                if (fetch) row::fetch_on(r.dout, at);
+                const auto y = hn::Mul(at.load(r.dout), at.load(r.weight));
+                if constexpr (centred) first = hn::Add(first, y);
+                second = hn::MulAdd(y, normed_at<centred>(r, at), second);
+            });
     const auto y_mean = row::set<T>(sums.first / static_cast<T>(r.width));
     const auto y_normed_mean = row::set<T>(sums.second / static_cast<T>(r.width));
     const auto rstd = row::set<T>(r.rstd);
     row::walk<T>(r.width, r.stream, r.dx, [&](auto at) HWY_ATTR {
         const auto normed = normed_at<centred>(r, at), dout = at.load(r.dout);
-        row::fetch_ahead(r.next_x, at.i);
-        row::fetch_ahead(r.next_dout, at.i);
+        row::fetch_ahead(r.later_x, at);
+        row::fetch_ahead(r.later_dout, at);
         if (r.dweight) at.store(hn::MulAdd(dout, normed, at.load(r.dweight)), r.dweight);
         if (r.dbias) at.store(hn::Add(dout, at.load(r.dbias)), r.dbias);
         if (!r.dx) return;
@@ -169,6 +172,7 @@ class Gradient {
         r.stream = std::is_same_v<T, Compute> && n_.dx.defined() && dx_.stride() == 1 &&
                    worth_streaming(bytes_of(n_.dx.dtype, n_.dx.elements()));
         const std::int64_t end = std::min(rows_, (block + 1) * block_rows_);
+        const std::int64_t ahead = rows_to_fetch(bytes_of(dtype_of<T>, width_), r.stream);
         for (std::int64_t i = block * block_rows_; i < end; ++i) {
             r.x = load_row<Compute>(x_[i], x_.stride(), width_, x_buffer);
             r.dout = load_row<Compute>(dout_[i], dout_.stride(), width_, dout_buffer);
@@ -177,11 +181,10 @@ class Gradient {
             r.mean = n_.mean.defined() ? means_[i] : Compute(0);
             r.rstd = rstds_[i];
             if (n_.dx.defined()) r.dx = result_row<Compute>(dx_[i], dx_.stride(), dx_buffer);
-            r.next_x = r.x;
-            r.next_dout = r.dout;
             if constexpr (std::is_same_v<T, Compute>) {
-                r.next_x = x_[std::min(i + 1, rows_ - 1)];
-                r.next_dout = dout_[std::min(i + 1, rows_ - 1)];
+                const bool fetches = ahead > 0 && i + ahead < rows_;
+                r.later_x = fetches ? x_[i + ahead] : nullptr;
+                r.later_dout = fetches ? dout_[i + ahead] : nullptr;
             }
             function_(r);
             if (n_.dx.defined()) store_row<Compute>(r.dx, dx_[i], dx_.stride(), width_);

@@ -86,11 +86,21 @@ HWY_INLINE void walk(std::int64_t length, bool stream, const T* out, const Body&
     if (i < length) body(Part<T>{i, static_cast<std::size_t>(length - i)});
 }
 
-// Fetches what the next row will read while this one is computed, into the second cache: the first has this row.
-template <class T>
-HWY_INLINE void fetch_ahead(const T* next, std::int64_t i) {
-    constexpr std::int64_t second_cache = 262144 / sizeof(T);
-    if (i < second_cache) __builtin_prefetch(next + i, 0, 2);
+// Fetches the next row into the second cache while this one is written: the first cache has this row. A request is
+// dropped where the queue to memory is full, as it is behind streamed writes, so there each line is asked for twice, a
+// page apart, and once more by fetch_on shortly before it is read. `next` may be none.
+constexpr std::int64_t page = 4096;
+
+template <class T, class Place>
+HWY_INLINE void fetch_ahead(const T* next, Place at) {
+    if (!next) return;
+    __builtin_prefetch(next + at.i, 0, 2);
+    if constexpr (std::is_same_v<Place, Streamed<T>>) __builtin_prefetch(next + at.i + page / sizeof(T), 0, 2);
+}
+
+template <class T, class Place>
+HWY_INLINE void fetch_on(const T* row, Place at) {
+    __builtin_prefetch(row + at.i + 2 * page / sizeof(T), 0, 2);
 }
 
 // Two sums of a row at once: body(place, a, b) adds to both. Several running vectors, so that additions overlap.

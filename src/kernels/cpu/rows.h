@@ -39,6 +39,10 @@ class Starts {
         return offset;
     }
 
+    // Whether all lie `step` elements apart.
+    bool is_even() const { return rank_ <= 1; }
+    std::int64_t step() const { return rank_ == 1 ? strides_[0] : 0; }
+
    private:
     std::size_t last() const { return static_cast<std::size_t>(rank_ - 1); }
 
@@ -56,6 +60,9 @@ class Rows {
 
     T* operator[](std::int64_t row) const { return data_ + starts_[row]; }
     std::int64_t stride() const { return stride_; }  // between the elements of a row
+    // Whether all rows begin `step` elements apart.
+    bool is_even() const { return starts_.is_even(); }
+    std::int64_t step() const { return starts_.step(); }
 
    private:
     T* data_;
@@ -70,6 +77,7 @@ class RowValues {
     explicit RowValues(const View& view) : data_(view.as<T>()), starts_(view, view.rank()) {}
 
     T& operator[](std::int64_t row) const { return data_[starts_[row]]; }
+    bool is_dense() const { return starts_.is_even() && (starts_.step() == 1 || starts_.step() == 0); }
 
    private:
     T* data_;
@@ -79,6 +87,13 @@ class RowValues {
 // How many rows make a piece worth giving to another thread.
 inline std::int64_t rows_per_piece(std::int64_t row_length) {
     return std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, row_length));
+}
+
+// How many rows ahead of the one that is computed to fetch: the next one, or, where results are streamed, the one about
+// a page further on. None (0) where rows are so long that two do not fit the second cache.
+inline std::int64_t rows_to_fetch(std::int64_t row_bytes, bool stream) {
+    if (row_bytes > 262144) return 0;
+    return stream ? std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, row_bytes)) : 1;
 }
 
 // Buffers of `length` values each for the calling thread, kept from call to call. A kernel asks for all it needs at

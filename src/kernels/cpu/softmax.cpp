@@ -97,8 +97,11 @@ HWY_INLINE T exponentials(const ChunkWork<T>& w, T& next_largest) {
     auto m0 = row::set<T>(least), m1 = m0, m2 = m0, m3 = m0;
     std::int64_t i = 0;
     for (const T* next = w.next; i + step <= std::min(length, w.next_length); i += step) {
-        for (std::int64_t line = 0; line < step; line += 64 / static_cast<std::int64_t>(sizeof(T)))
+        // Each line twice: a request is dropped where the queue to memory is full, as it is behind streamed writes.
+        for (std::int64_t line = 0; line < step; line += 64 / static_cast<std::int64_t>(sizeof(T))) {
             __builtin_prefetch(next + i + 4 * chunk + line, 0, 2);
+            __builtin_prefetch(next + i + 2 * chunk + line, 0, 2);
+        }
         m0 = hn::Max(m0, hn::LoadU(d, next + i));
         s0 = hn::Add(s0, term(place(i)));
         m1 = hn::Max(m1, hn::LoadU(d, next + i + lanes));
@@ -232,7 +235,7 @@ class Walk {
           rows_(x.rows()),
           has_lengths_(lengths.defined()),
           stream_(std::is_same_v<T, Compute> && out_.stride() == 1 &&
-                  worth_streaming(bytes_of(out.dtype, out.elements()))),
+                  worth_streaming_rows(bytes_of(out.dtype, out.elements()), bytes_of(out.dtype, width_))),
           aligned_(out.is_contiguous() && is_aligned(out.data) && width_ * std::int64_t{sizeof(T)} % 64 == 0) {}
 
     // `may_be_late`: the function knows how to write a row together with the next one.

@@ -22,7 +22,8 @@ template <class T>
 struct BackwardRow {
     const T* y = nullptr;
     const T* dy = nullptr;
-    const T* next_y = nullptr;  // the row that will be read after this one
+    const T* later_y = nullptr;  // the rows to fetch for later, or none
+    const T* later_dy = nullptr;
     T* dx = nullptr;
     std::int64_t length = 0, width = 0;
     bool stream = false;
@@ -38,23 +39,34 @@ namespace {
 
 template <class T>
 void softmax_row(const BackwardRow<T>& r) {
-    const auto mean = row::set<T>(
-        row::sum<T>(r.length, [y = r.y, dy = r.dy](auto at) HWY_ATTR { return hn::Mul(at.load(y), at.load(dy)); }));
-    row::walk<T>(r.length, r.stream, r.dx, [mean, y = r.y, dy = r.dy, next = r.next_y, dx = r.dx](auto at) HWY_ATTR {
-        row::fetch_ahead(next, at.i);
-        at.write(hn::Mul(at.load(y), hn::Sub(at.load(dy), mean)), dx);
-    });
+    const auto mean =
+        row::set<T>(row::sum<T>(r.length, [y = r.y, dy = r.dy, fetch = r.stream && r.later_y](auto at) HWY_ATTR {
+            if (fetch) row::fetch_on(y, at);
+            if (fetch) row::fetch_on(dy, at);
+            return hn::Mul(at.load(y), at.load(dy));
+        }));
+    row::walk<T>(r.length, r.stream, r.dx,
+                 [=, y = r.y, dy = r.dy, later_y = r.later_y, later_dy = r.later_dy, dx = r.dx](auto at) HWY_ATTR {
+                     row::fetch_ahead(later_y, at);
+                     row::fetch_ahead(later_dy, at);
+                     at.write(hn::Mul(at.load(y), hn::Sub(at.load(dy), mean)), dx);
+                 });
     std::fill(r.dx + r.length, r.dx + r.width, T(0));
 }
 
 template <class T>
 void log_softmax_row(const BackwardRow<T>& r) {
-    const auto total = row::set<T>(row::sum<T>(r.length, [dy = r.dy](auto at) HWY_ATTR { return at.load(dy); }));
-    row::walk<T>(r.length, r.stream, r.dx, [total, y = r.y, dy = r.dy, next = r.next_y, dx = r.dx](auto at) HWY_ATTR {
-        row::fetch_ahead(next, at.i);
-        const auto share = math::quick_exp_of_nonpositive(row::Tag<T>(), at.load(y));
-        at.write(hn::NegMulAdd(share, total, at.load(dy)), dx);
-    });
+    const auto total = row::set<T>(row::sum<T>(r.length, [dy = r.dy, fetch = r.stream && r.later_y](auto at) HWY_ATTR {
+        if (fetch) row::fetch_on(dy, at);
+        return at.load(dy);
+    }));
+    row::walk<T>(r.length, r.stream, r.dx,
+                 [=, y = r.y, dy = r.dy, later_y = r.later_y, later_dy = r.later_dy, dx = r.dx](auto at) HWY_ATTR {
+                     row::fetch_ahead(later_y, at);
+                     row::fetch_ahead(later_dy, at);
+                     const auto share = math::quick_exp_of_nonpositive(row::Tag<T>(), at.load(y));
+                     at.write(hn::NegMulAdd(share, total, at.load(dy)), dx);
+                 });
 }
 
 void softmax_backward_f32(const BackwardRow<float>& r) { softmax_row(r); }
@@ -80,6 +92,7 @@ void run_rows(const View& y, const View& lengths, const View& dy, const View& dx
     const std::int64_t width = y.row_length();
     const bool direct = std::is_same_v<T, Compute> && dx_rows.stride() == 1;
     const bool stream = direct && worth_streaming(bytes_of(dx.dtype, dx.elements()));
+    const std::int64_t ahead = rows_to_fetch(bytes_of(dtype_of<T>, width), stream);
     parallel_for(y.rows(), rows_per_piece(width), [&](std::int64_t begin, std::int64_t end) {
         const auto [y_buffer, dy_buffer, dx_buffer] = thread_buffers<3, Compute>(width);
         BackwardRow<Compute> r;
@@ -87,8 +100,12 @@ void run_rows(const View& y, const View& lengths, const View& dy, const View& dx
         r.stream = stream;
         for (std::int64_t i = begin; i < end; ++i) {
             r.length = lengths.defined() ? std::clamp<std::int64_t>(row_lengths[i], 0, width) : width;
-            r.y = r.next_y = load_row<Compute>(y_rows[i], y_rows.stride(), r.length, y_buffer);
-            if constexpr (std::is_same_v<T, Compute>) r.next_y = y_rows[std::min(i + 1, end - 1)];
+            r.y = load_row<Compute>(y_rows[i], y_rows.stride(), r.length, y_buffer);
+            if constexpr (std::is_same_v<T, Compute>) {
+                const bool fetches = ahead > 0 && i + ahead < end;
+                r.later_y = fetches ? y_rows[i + ahead] : nullptr;
+                r.later_dy = fetches && stream ? dy_rows[i + ahead] : nullptr;
+            }
             r.dy = load_row<Compute>(dy_rows[i], dy_rows.stride(), r.length, dy_buffer);
             r.dx = result_row<Compute>(dx_rows[i], dx_rows.stride(), dx_buffer);
             function(r);

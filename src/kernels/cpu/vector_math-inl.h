@@ -109,32 +109,58 @@ HWY_INLINE hn::Vec<D> exp_of_nonpositive(D d, hn::Vec<D> x) {
         return exp_up_to_89(d, x);
 }
 
-// The same in half the instructions: results below the normal numbers are 0. NaN stays NaN.
+// e^x in fewer instructions: x = n·ln 2 + r and e^x = power · 2^n, with n + offset in the low mantissa bits of
+// `shifted`.
+template <class D>
+struct QuickExp {
+    hn::Vec<D> power, shifted;
+};
+
+template <class D>
+HWY_INLINE QuickExp<D> quick_exp_parts(D d, hn::Vec<D> x, int offset) {
+    static_assert(std::is_same_v<hn::TFromD<D>, float>);
+    // Adding 1.5·2^23 leaves the nearest integer in the low mantissa bits.
+    const auto rounder = hn::Set(d, 0x1.8p23f + static_cast<float>(offset));
+    const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), rounder);
+    const auto n = hn::Sub(shifted, rounder);
+    // The float nearest to ln 2 is 2e-9 off; n times that is below an ulp where the result is not tiny.
+    const auto r = hn::NegMulAdd(n, hn::Set(d, 0.693147182f), x);
+    // The polynomial of least relative error for |r| ≤ ln 2 / 2 that is 1 at 0, rounded to floats: 1e-7.
+    auto p = hn::MulAdd(hn::Set(d, 0.00829028618f), r, hn::Set(d, 0.041898068f));
+    p = hn::MulAdd(p, r, hn::Set(d, 0.166676372f));
+    p = hn::MulAdd(p, r, hn::Set(d, 0.499991477f));
+    p = hn::MulAdd(p, r, hn::Set(d, 0.999999702f));
+    return {hn::MulAdd(p, r, hn::Set(d, 1.0f)), shifted};
+}
+
+// For x ≤ 0: results below the normal numbers are 0. NaN stays NaN.
 template <class D>
 HWY_INLINE hn::Vec<D> quick_exp_of_nonpositive(D d, hn::Vec<D> x) {
     if constexpr (is_double<D>) {
         return exp(d, x);
     } else {
         const hn::RebindToSigned<D> integers;
-        // x = n·ln 2 + r. Adding 1.5·2^23 leaves the nearest integer n in the low mantissa bits.
-        const auto rounder = hn::Set(d, 0x1.8p23f);
-        const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), rounder);
-        const auto n = hn::Sub(shifted, rounder);
-        // The float nearest to ln 2 is 2e-9 off; n times that is below an ulp where the result is not tiny.
-        const auto r = hn::NegMulAdd(n, hn::Set(d, 0.693147182f), x);
-        // The polynomial of least relative error for |r| ≤ ln 2 / 2 that is 1 at 0, rounded to floats: 1e-7.
-        auto p = hn::MulAdd(hn::Set(d, 0.00829028618f), r, hn::Set(d, 0.041898068f));
-        p = hn::MulAdd(p, r, hn::Set(d, 0.166676372f));
-        p = hn::MulAdd(p, r, hn::Set(d, 0.499991477f));
-        p = hn::MulAdd(p, r, hn::Set(d, 0.999999702f));
-        p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
-        const auto exponent = hn::Add(hn::BitCast(integers, shifted), hn::Set(integers, 127));
-        const auto power = hn::BitCast(d, hn::ShiftLeft<23>(exponent));
-        return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), hn::Mul(p, power));
+        // At −88 n is −127, and the factor with 0 for an exponent is 0. In this order x86 lets NaN through.
+        const auto parts = quick_exp_parts(d, hn::Max(hn::Set(d, -88.0f), x), 127);
+        const auto factor = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(integers, parts.shifted)));
+        return hn::Mul(parts.power, factor);
     }
 }
 
-// 1 / x for x in [1, 2]: an estimate and one Newton step, half the cost of a division, within two units in the last
+// For |x| ≤ 87, and not for NaN: n is added to the exponent.
+template <class D>
+HWY_INLINE hn::Vec<D> quick_exp_of_number(D d, hn::Vec<D> x) {
+    if constexpr (is_double<D>) {
+        return exp(d, x);
+    } else {
+        const hn::RebindToSigned<D> integers;
+        const auto parts = quick_exp_parts(d, x, 0);
+        const auto shift = hn::ShiftLeft<23>(hn::BitCast(integers, parts.shifted));
+        return hn::BitCast(d, hn::Add(hn::BitCast(integers, parts.power), shift));
+    }
+}
+
+// 1 / x for 1 ≤ x ≤ 1e38: an estimate and one Newton step, half the cost of a division, within two units in the last
 // place.
 template <class D>
 HWY_INLINE hn::Vec<D> quick_reciprocal(D d, hn::Vec<D> x) {
@@ -185,15 +211,18 @@ HWY_INLINE hn::Vec<D> tanh_derivative(D d, hn::Vec<D> x) {
     return hn::Div(hn::Mul(m, constant(d, 4)), hn::Mul(sum, sum));
 }
 
-// 1 / (1 + m) for x ≥ 0 and m / (1 + m) below, with m = e^{−|x|}: nothing overflows, and no division is needed.
+// 1 / (1 + e^{−x}); 0 where that is below the normal numbers. Not for NaN.
+template <class D>
+HWY_INLINE hn::Vec<D> sigmoid_of_number(D d, hn::Vec<D> x) {
+    const auto limit = constant(d, is_double<D> ? 700 : 87);
+    const auto m = quick_exp_of_number(d, hn::Neg(hn::Min(x, limit)));
+    return hn::IfThenZeroElse(hn::Lt(x, hn::Neg(limit)), quick_reciprocal(d, hn::Add(constant(d, 1), m)));
+}
 template <class D>
 HWY_INLINE hn::Vec<D> sigmoid(D d, hn::Vec<D> x) {
-    const auto one = constant(d, 1);
-    const auto m = quick_exp_of_nonpositive(d, hn::Neg(hn::Abs(x)));
-    const auto numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), m, one);
-    return hn::Mul(numerator, quick_reciprocal(d, hn::Add(one, m)));
+    return hn::IfThenElse(hn::IsNaN(x), x, sigmoid_of_number(d, x));
 }
-// m / (1 + m)² with m = e^{−|x|}, likewise.
+// m / (1 + m)² with m = e^{−|x|}: nothing overflows.
 template <class D>
 HWY_INLINE hn::Vec<D> sigmoid_derivative(D d, hn::Vec<D> x) {
     const auto m = exp_of_nonpositive(d, hn::Neg(hn::Abs(x)));
@@ -290,25 +319,25 @@ HWY_INLINE hn::Vec<D> gelu_derivative(D d, hn::Vec<D> x) {
 template <class D>
 HWY_INLINE hn::Vec<D> gelu_tanh(D d, hn::Vec<D> x) {
     const auto cubic = hn::MulAdd(constant(d, 0.044715), hn::Mul(x, x), constant(d, 1));
-    return hn::Mul(x, sigmoid(d, hn::Mul(hn::Mul(x, cubic), constant(d, 1.59576912160573071176))));
+    return hn::Mul(x, sigmoid_of_number(d, hn::Mul(hn::Mul(x, cubic), constant(d, 1.59576912160573071176))));
 }
 template <class D>
 HWY_INLINE hn::Vec<D> gelu_tanh_derivative(D d, hn::Vec<D> x) {
     const auto one = constant(d, 1), factor = constant(d, 1.59576912160573071176), square = hn::Mul(x, x);
     const auto cubic = hn::MulAdd(constant(d, 0.044715), square, one);
     const auto slope = hn::Mul(factor, hn::MulAdd(constant(d, 3 * 0.044715), square, one));
-    const auto s = sigmoid(d, hn::Mul(hn::Mul(x, cubic), factor));
+    const auto s = sigmoid_of_number(d, hn::Mul(hn::Mul(x, cubic), factor));
     return hn::MulAdd(hn::Mul(x, slope), hn::Mul(s, hn::Sub(one, s)), s);
 }
 
 // silu(x) = x·sigmoid(x)
 template <class D>
 HWY_INLINE hn::Vec<D> silu(D d, hn::Vec<D> x) {
-    return hn::Mul(x, sigmoid(d, x));
+    return hn::Mul(x, sigmoid_of_number(d, x));
 }
 template <class D>
 HWY_INLINE hn::Vec<D> silu_derivative(D d, hn::Vec<D> x) {
-    const auto one = constant(d, 1), s = sigmoid(d, x);
+    const auto one = constant(d, 1), s = sigmoid_of_number(d, x);
     return hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one));
 }
 

@@ -19,17 +19,18 @@ namespace {
 // it stands on the tape once, however often the block runs; and the bias, which all blocks share, comes in as an input.
 Tensor run_again_in_backward(const Block& block, const Tensor& stream, const Context& context) {
     const auto run = [&block, context](const std::vector<Tensor>& in) {
-        std::vector<Tensor> router_logits;
+        std::vector<RouterChoice> choices;
         Context inside = context;
         inside.bias = in[1];
-        inside.router_logits = &router_logits;
+        inside.router_choices = &choices;
         std::vector<Tensor> outputs{block.forward(in[0], inside)};
-        outputs.insert(outputs.end(), router_logits.begin(), router_logits.end());
+        for (const RouterChoice& choice : choices) outputs.insert(outputs.end(), {choice.logits, choice.indices});
         return outputs;
     };
     const std::vector<Tensor> outputs = recompute(run, {stream, context.bias});
-    if (context.router_logits)
-        context.router_logits->insert(context.router_logits->end(), outputs.begin() + 1, outputs.end());
+    if (context.router_choices)
+        for (std::size_t i = 1; i < outputs.size(); i += 2)
+            context.router_choices->push_back({outputs[i], outputs[i + 1]});
     return outputs[0];
 }
 
