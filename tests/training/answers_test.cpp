@@ -105,9 +105,9 @@ TEST(Phases, LayersLearnOneAfterAnother) {
 }
 
 // Notes the last example that was asked for.
-class Watched : public Objective {
+class WatchedObjective : public Objective {
    public:
-    explicit Watched(const Objective& real) : real_(real) {}
+    explicit WatchedObjective(const Objective& real) : real_(real) {}
     std::int64_t examples() const override { return real_.examples(); }
     TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey key) const override {
         for (const std::int64_t example : examples) highest = std::max(highest.load(), example);
@@ -131,7 +131,7 @@ TEST(Limit, OnlyTheFirstExamplesAreLearnedFrom) {
                                          limit, "}}"),
                                  "a.tsv");
         const auto real = test.make();
-        const Watched watched(*real);
+        const WatchedObjective watched(*real);
         Trainer trainer(test.model(), watched, test.recipe());
         while (!trainer.finished()) trainer.step();
         EXPECT_EQ(watched.highest, expected) << limit;
@@ -148,7 +148,7 @@ TEST(HeldOut, TheLastExamplesAreEvaluatedOnAndNotLearnedFrom) {
     folder.write("a.tsv", "one\tx\ntwo\ty\nthree\tx\nfour\ty\nfive\tx\n");
     const ObjectiveCase test(folder, text_of(two_classes, "2}}"), "a.tsv");
     const auto all = test.make();
-    const Watched watched(*all);
+    const WatchedObjective watched(*all);
     Trainer trainer(test.model(), watched, test.recipe());
     while (!trainer.finished()) trainer.step();
     EXPECT_EQ(watched.highest, 2);
