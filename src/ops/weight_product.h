@@ -1,7 +1,7 @@
 // Products with a weight that may be stored more narrowly than x, not recorded: what linear and grouped_linear share. A
 // 16-bit weight goes with an x of f32, and its products stay f32; under a bf16 weight that learns, x and its gradient
-// are rounded to bf16, so that all three products take 16-bit factors (mixed precision). A quantised weight is decoded a few rows at a time,
-// each once per product, and multiplied in f32 (f64 for an x of f64).
+// are rounded to bf16, so that all three products take 16-bit factors (mixed precision). A quantised weight is decoded
+// a few rows at a time, each once per product, and multiplied in f32 (f64 for an x of f64).
 #pragma once
 
 #include "tensor/tensor.h"
