@@ -1,5 +1,6 @@
 #include "benchmarks/peer_process.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/memory.h"
 
 namespace tessera::benchmarks {
 namespace {
@@ -66,6 +68,9 @@ std::string PeerProcess::ask(const std::string& line) {
 }
 
 FinishedProcess run_to_end(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
+    // What this process has in memory when it forks counts as the other's, too.
+    release_cached(cpu);
+    malloc_trim(0);
     int from[2];
     check(pipe(from) == 0, "cannot make a pipe to ", command[0]);
     const pid_t process = fork();
