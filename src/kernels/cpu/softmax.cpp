@@ -97,7 +97,8 @@ HWY_INLINE T exponentials(const ChunkWork<T>& w, T& next_largest) {
     auto m0 = row::set<T>(least), m1 = m0, m2 = m0, m3 = m0;
     std::int64_t i = 0;
     for (const T* next = w.next; i + step <= std::min(length, w.next_length); i += step) {
-        // Each line three times: a request is dropped where the queue to memory is full, as it is behind streamed writes.
+        // Each line three times: a request is dropped where the queue to memory is full, as it is behind streamed
+        // writes.
         for (std::int64_t line = 0; line < step; line += 64 / static_cast<std::int64_t>(sizeof(T))) {
             __builtin_prefetch(next + i + 8 * chunk + line, 0, 2);
             __builtin_prefetch(next + i + 4 * chunk + line, 0, 2);
