@@ -160,12 +160,16 @@ RowTotal<T> total_of(SoftmaxRow<T>& r) {
     }
     r.largest = largest;
     if (all.largest == least) all.largest = 0;
-    for (std::int64_t begin = 0, c = 0; begin < r.length; begin += chunk, ++c) {
-        const T chunk_total = r.chunk_factor[c];
-        const T above = r.chunk_largest[c] - all.largest;
-        r.chunk_factor[c] = above == 0 || r.chunk_largest[c] == least ? T(1) : std::exp(above);
-        all.total += chunk_total * r.chunk_factor[c];
-    }
+    // In vectors: a call of std::exp for each chunk would take a tenth of the time of a row.
+    const row::Tag<T> d;
+    const auto row_largest = row::set<T>(all.largest);
+    all.total = row::sum<T>((r.length + chunk - 1) / chunk, [&](auto at) HWY_ATTR {
+        const auto total = at.load(r.chunk_factor);
+        const auto above = hn::Sub(at.load(r.chunk_largest), row_largest);
+        const auto factor = math::quick_exp_of_nonpositive(d, above);
+        at.store(factor, r.chunk_factor);
+        return hn::Mul(total, factor);
+    });
     return all;
 }
 
