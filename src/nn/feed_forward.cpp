@@ -39,9 +39,11 @@ FeedForward::FeedForward(const FeedForwardSettings& settings)
 
 Tensor FeedForward::forward(const Tensor& x, const Context& context) const {
     constexpr std::uint64_t inside_feed_forward = 16;  // past the uses of the blocks, which hand down their own key
-    const Tensor hidden = gated ? gated_activation(activation, gate.forward(x, context), up.forward(x, context))
-                                : activate(activation, up.forward(x, context));
-    return down.forward(drop(hidden, dropout, context, inside_feed_forward), context);
+    const DType inner = up.factor_dtype(x);            // between the products nothing is wider than they take it
+    const Tensor raised = up.forward(x, context, inner);
+    const Tensor hidden =
+        gated ? gated_activation(activation, gate.forward(x, context, inner), raised) : activate(activation, raised);
+    return down.forward(drop(hidden, dropout, context, inside_feed_forward), context, x.dtype());
 }
 
 void FeedForward::visit(const Visitor& visitor) {

@@ -1,6 +1,8 @@
 // y = x Wᵀ + b, and what may be added to it by an adapter (nn/lora.h).
 #pragma once
 
+#include <optional>
+
 #include "nn/context.h"
 #include "nn/module.h"
 
@@ -19,7 +21,10 @@ class Linear : public Layer {
     Linear(std::int64_t in, std::int64_t out, bool has_bias = true, DType dtype = DType::F32);
 
     Tensor forward(const Tensor& x) const override { return forward(x, {}); }
-    Tensor forward(const Tensor& x, const Context& context) const;  // an adapter may drop some of x in training
+    // An adapter may drop some of x in training. The result has x's dtype, or the one given.
+    Tensor forward(const Tensor& x, const Context& context, std::optional<DType> result = {}) const;
+    // The dtype of x's products: in training with bf16, what goes from this layer into other products may be bf16 too.
+    DType factor_dtype(const Tensor& x) const;
     void visit(const Visitor& visitor) override;
 
     std::int64_t in_width() const { return weight.size(1); }

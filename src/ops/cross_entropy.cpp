@@ -7,8 +7,8 @@
 #include "kernels/gemm.h"
 #include "ops/binary.h"
 #include "ops/cast.h"
+#include "ops/matmul.h"
 #include "ops/views.h"
-#include "ops/weight_product.h"
 #include "tensor/tape.h"
 
 namespace tessera::ops {

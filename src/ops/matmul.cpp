@@ -86,7 +86,12 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
                   });
 }
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+DType factor_dtype(const Tensor& x, const Tensor& weight) {
+    const bool is_mixed = x.dtype() == DType::F32 && weight.dtype() == DType::BF16;
+    return is_mixed && weight.requires_grad() ? DType::BF16 : x.dtype();
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, std::optional<DType> result) {
     check_weight("linear", x, weight);
     check(weight.rank() == 2 && x.rank() >= 1 && x.size(-1) == weight.size(1), "linear: x of ", x.shape(),
           " does not fit a weight of ", weight.shape());
@@ -97,23 +102,23 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     shape[x.rank() - 1] = weight.size(0);
     const std::int64_t rows = weight.size(1) ? x.elements() / weight.size(1) : Shape(shape).elements();
     const Tensor flat = reshape(x.detach(), {rows, weight.size(1)}).to(factor_dtype(x, weight));
-    const Tensor out = Tensor::empty(shape, x.dtype(), x.device());
+    const Tensor out = Tensor::empty(shape, result.value_or(x.dtype()), x.device());
     multiply_by_weight(flat, weight.detach(), bias.detach(),
                        out.with_layout({rows, weight.size(0)}, {weight.size(0), 1}, 0));
-    return record(
-        "linear", out, {x, weight, bias},
-        [flat, weight, x_shape = x.shape(), wants_x = x.requires_grad(), wants_weight = weight.requires_grad(),
-         wants_bias = bias.requires_grad()](const Tensor& output_gradient) -> Gradients {
-            const Tensor gradient = reshape(output_gradient, {flat.size(0), weight.size(0)});
-            const Tensor factor = gradient.to(flat.dtype());
-            Tensor dx;
-            if (wants_x) {
-                dx = Tensor::empty(x_shape, gradient.dtype(), gradient.device());
-                multiply_back_by_weight(factor, weight.detach(), reshape(dx, flat.shape()));
-            }
-            return {dx, wants_weight ? weight_gradient(factor, flat, weight) : Tensor(),
-                    wants_bias ? sum_to(gradient, {weight.size(0)}) : Tensor()};
-        });
+    return record("linear", out, {x, weight, bias},
+                  [flat, weight, x_shape = x.shape(), x_dtype = x.dtype(), wants_x = x.requires_grad(),
+                   wants_weight = weight.requires_grad(),
+                   wants_bias = bias.requires_grad()](const Tensor& output_gradient) -> Gradients {
+                      const Tensor gradient = reshape(output_gradient, {flat.size(0), weight.size(0)});
+                      const Tensor factor = gradient.to(flat.dtype());
+                      Tensor dx;
+                      if (wants_x) {
+                          dx = Tensor::empty(x_shape, x_dtype, gradient.device());
+                          multiply_back_by_weight(factor, weight.detach(), reshape(dx, flat.shape()));
+                      }
+                      return {dx, wants_weight ? weight_gradient(factor, flat, weight) : Tensor(),
+                              wants_bias ? sum_to(gradient, {weight.size(0)}) : Tensor()};
+                  });
 }
 
 }  // namespace tessera::ops

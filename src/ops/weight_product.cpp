@@ -50,11 +50,6 @@ void check_weight(const char* op, const Tensor& x, const Tensor& weight) {
     check(x.device() == weight.device(), op, ": devices ", x.device(), " and ", weight.device(), " differ");
 }
 
-DType factor_dtype(const Tensor& x, const Tensor& weight) {
-    const bool is_mixed = x.dtype() == DType::F32 && weight.dtype() == DType::BF16;
-    return is_mixed && weight.requires_grad() ? DType::BF16 : x.dtype();
-}
-
 void multiply_by_weight(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& out) {
     const NoGrad no_grad;
     const auto gemm = kernels::gemm.on(x.device());

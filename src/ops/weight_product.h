@@ -11,11 +11,6 @@ namespace tessera::ops {
 // Throws where x and the weight (…, out, in) do not go together, naming `op`.
 void check_weight(const char* op, const Tensor& x, const Tensor& weight);
 
-// The dtype in which x goes into products with the weight and waits for backward: bf16 for an f32 x under a bf16 weight
-// that learns (f16 would lose small gradients), x's own otherwise. It is the same whether or not the tape records, so
-// that recomputed activations are the first ones.
-DType factor_dtype(const Tensor& x, const Tensor& weight);
-
 // out (M, N) = x (M, K) · weight (N, K)ᵀ + bias (N)
 void multiply_by_weight(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& out);
 // out (M, K) = gradient (M, N) · weight (N, K)

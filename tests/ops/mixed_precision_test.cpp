@@ -36,6 +36,28 @@ TEST(MixedPrecision, LinearMultipliesRoundedFactorsForwardAndBackward) {
     }
 }
 
+// What goes into further products may be bf16 at once, and what comes back from them leaves as f32.
+TEST(MixedPrecision, LinearGivesTheDtypeAskedFor) {
+    for (const std::int64_t rows : {1, 3, 70}) {
+        const Tensor x = learning({rows, 40}, 1, DType::F32), weight = learning({30, 40}, 2, DType::BF16);
+        const Tensor y = ops::linear(x, weight, {}, DType::BF16);
+        EXPECT_EQ(y.dtype(), DType::BF16);
+        EXPECT_TRUE(same_bits(y, ops::linear(x, weight).to(DType::BF16)));
+        const Tensor gradient = random_tensor({rows, 30}, 3, -1, 1, DType::BF16);
+        backward({y}, {gradient});
+        EXPECT_EQ(x.grad().dtype(), DType::F32);
+        EXPECT_LE(relative_error(x.grad(), ops::matmul(rounded(gradient), rounded(weight))), 1e-6);
+
+        const Tensor narrow = learning({rows, 40}, 1, DType::BF16);
+        const Tensor wide = ops::linear(narrow, weight, {}, DType::F32);
+        EXPECT_EQ(wide.dtype(), DType::F32);
+        EXPECT_LE(relative_error(wide, ops::matmul(rounded(narrow), rounded(weight), {.transpose_b = true})), 1e-6);
+        backward({wide}, {gradient.to(DType::F32)});
+        EXPECT_EQ(narrow.grad().dtype(), DType::BF16);
+        EXPECT_LE(relative_error(narrow.grad(), ops::matmul(rounded(gradient), rounded(weight))), 0x1p-8);
+    }
+}
+
 TEST(MixedPrecision, ARestingWeightLeavesXAsItIs) {
     const Tensor x = random_tensor({50, 40}, 1, -1, 1, DType::F32), weight = random_tensor({30, 40}, 2).to(DType::BF16);
     const Tensor exact = ops::matmul(x.to(DType::F64), rounded(weight), {.transpose_b = true});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "models/catalog.h"
 #include "ops/binary.h"
@@ -70,39 +71,79 @@ std::vector<fs::path> folders_with_gradients() {
     return found;
 }
 
-class StepGradients : public ::testing::TestWithParam<fs::path> {};
+using GradientsByName = std::map<std::string, Tensor>;
 
-TEST_P(StepGradients, AreTheReferences) {
-    const testing::Golden expected(GetParam().filename().string() + "/expected.safetensors");
-    const auto model = without_dropout(GetParam());
-    const One objective(expected);
-    const Recipe recipe = read_recipe(resolve_recipe(
-        formats::Json::parse(R"({"model": "m", "data": {"train": "a"}, "batch": 1, "steps": 1, "clip": 0})", "test"),
-        {}, "test"));
-    Trainer trainer(*model, objective, recipe);
-    EXPECT_NEAR(trainer.step().loss, expected["loss"].item(), 1e-4);
-    double largest = 0;
-    std::size_t wanted_tensors = 0, compared = 0;
-    for (const auto& [key, tensor] : expected.tensors())
-        if (is_gradient(key)) {
-            largest = std::max(largest, norm_of(tensor));
-            ++wanted_tensors;
-        }
-    std::map<std::string, Tensor> gradients;
-    for (const auto& [key, gradient] : models::checkpoint_tensors(*model, model->weights, [](const Tensor& parameter) {
+GradientsByName gradients_of(models::Model& model) {
+    GradientsByName found;
+    for (const auto& [key, gradient] : models::checkpoint_tensors(model, model.weights, [](const Tensor& parameter) {
              return parameter.requires_grad() ? parameter.grad() : Tensor();
          }))
-        gradients.emplace(key, gradient);
-    for (const auto& [key, wanted] : expected.tensors()) {
-        if (!is_gradient(key)) continue;
-        const auto found = gradients.find(models::canonical_name(model->weights, key.substr(5)));
-        ASSERT_NE(found, gradients.end()) << key;
-        // What is zero in exact arithmetic is the rounding of the others' size.
-        EXPECT_LE(norm_of(ops::sub(found->second, wanted)), 1e-3 * norm_of(wanted) + 1.2e-7 * largest) << key;
-        ++compared;
+        found.emplace(key, gradient);
+    return found;
+}
+
+class StepGradients : public ::testing::TestWithParam<fs::path> {
+   protected:
+    const testing::Golden expected_{GetParam().filename().string() + "/expected.safetensors"};
+
+    // Of the trainer's first step; the model then has its gradients.
+    double loss_of_step(models::Model& model) {
+        const One objective(expected_);
+        const Recipe recipe =
+            read_recipe(resolve_recipe(formats::Json::parse(R"({"model": "m", "data": {"train": "a"}, "batch": 1,
+                                                                "steps": 1, "clip": 0})",
+                                                            "test"),
+                                       {}, "test"));
+        return Trainer(model, objective, recipe).step().loss;
     }
-    EXPECT_EQ(compared, wanted_tensors);
-    EXPECT_GT(compared, 10u);
+
+    // Calls f(name, found, wanted) for each of the reference's gradients.
+    void for_each_gradient(models::Model& model,
+                           const std::function<void(const std::string&, const Tensor&, const Tensor&)>& f) {
+        const GradientsByName gradients = gradients_of(model);
+        std::size_t compared = 0;
+        for (const auto& [key, wanted] : expected_.tensors()) {
+            if (!is_gradient(key)) continue;
+            const auto found = gradients.find(models::canonical_name(model.weights, key.substr(5)));
+            ASSERT_NE(found, gradients.end()) << key;
+            f(key, found->second, wanted);
+            ++compared;
+        }
+        EXPECT_GT(compared, 10u);
+    }
+
+    // How far the whole gradient is from the reference's, of its size, where weights are rounded to bf16 and then held
+    // in `dtype`.
+    double error_with_rounded_weights(DType dtype) {
+        const auto model = without_dropout(GetParam());
+        for (const auto& [name, parameter] : nn::parameters(*model))
+            if (is_float(parameter->dtype())) *parameter = parameter->detach().to(DType::BF16).to(dtype);
+        loss_of_step(*model);
+        double error = 0, size = 0;
+        for_each_gradient(*model, [&](const std::string&, const Tensor& found, const Tensor& wanted) {
+            error += std::pow(norm_of(ops::sub(found.to(DType::F32), wanted)), 2);
+            size += std::pow(norm_of(wanted), 2);
+        });
+        return std::sqrt(error / size);
+    }
+};
+
+TEST_P(StepGradients, AreTheReferences) {
+    const auto model = without_dropout(GetParam());
+    EXPECT_NEAR(loss_of_step(*model), expected_["loss"].item(), 1e-4);
+    double largest = 0;
+    for_each_gradient(*model, [&](const std::string&, const Tensor&, const Tensor& wanted) {
+        largest = std::max(largest, norm_of(wanted));
+    });
+    for_each_gradient(*model, [&](const std::string& key, const Tensor& found, const Tensor& wanted) {
+        // What is zero in exact arithmetic is the rounding of the others' size.
+        EXPECT_LE(norm_of(ops::sub(found, wanted)), 1e-3 * norm_of(wanted) + 1.2e-7 * largest) << key;
+    });
+}
+
+// Rounding what goes into products costs no more than a few times what rounding the weights costs anyway.
+TEST_P(StepGradients, StayNearTheReferencesInBf16) {
+    EXPECT_LE(error_with_rounded_weights(DType::BF16), 3 * error_with_rounded_weights(DType::F32));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StepGradients, ::testing::ValuesIn(folders_with_gradients()), testing::folder_name);

@@ -5,6 +5,7 @@
 
 #include "nn/attention/ring_cache.h"
 #include "ops/binary.h"
+#include "ops/cast.h"
 #include "ops/matmul.h"
 #include "ops/softmax.h"
 #include "ops/views.h"
@@ -84,8 +85,18 @@ DotProductAttention::DotProductAttention(const DotProductSettings& given) : sett
     if (s.alibi) alibi_slopes_ = alibi_slopes(s.heads);
 }
 
-Tensor DotProductAttention::heads_of(const Tensor& projected, std::int64_t heads) const {
+// Queries, keys and values go into products only: they are no wider than all of those take them.
+Tensor DotProductAttention::heads_of(const Linear& projection, const Tensor& x, std::int64_t heads,
+                                     const Context& context) const {
+    const DType factor = query.factor_dtype(x);
+    const bool agree = key.factor_dtype(x) == factor && value.factor_dtype(x) == factor;
+    const Tensor projected = projection.forward(x, context, agree ? factor : x.dtype());
     return ops::reshape(projected, {projected.size(0), projected.size(1), heads, settings_.head_width});
+}
+
+Tensor DotProductAttention::output_of(const Tensor& mixed, const Context& context, DType dtype) const {
+    const std::int64_t width = settings_.heads * settings_.head_width;
+    return output.forward(ops::reshape(mixed, {mixed.size(0), mixed.size(1), width}), context, dtype);
 }
 
 ops::AttentionOptions DotProductAttention::options(const Context& context) const {
@@ -119,9 +130,9 @@ void DotProductAttention::add_alibi(ops::AttentionOptions& how, const KeyValues&
 Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cache* cache) const {
     check(x.rank() == 3 && x.size(2) == settings_.width, "attention: input of shape ", x.shape(), ", expected (B, T, ",
           settings_.width, ")");
-    Tensor q = heads_of(query.forward(x, context), settings_.heads);
-    Tensor k = heads_of(key.forward(x, context), settings_.kv_heads);
-    const Tensor v = heads_of(value.forward(x, context), settings_.kv_heads);
+    Tensor q = heads_of(query, x, settings_.heads, context);
+    Tensor k = heads_of(key, x, settings_.kv_heads, context);
+    const Tensor v = heads_of(value, x, settings_.kv_heads, context);
     if (query_norm) q = query_norm->forward(q);
     if (key_norm) k = key_norm->forward(k);
     if (settings_.rope) {
@@ -131,7 +142,7 @@ Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cac
     }
     ops::AttentionOptions how = options(context);
     how.mask = narrowed(context.mask, settings_.window, x, cache ? cache->length() : 0);
-    how.bias = context.bias;
+    if (context.bias.defined()) how.bias = ops::cast(context.bias, q.dtype());
     KeyValues seen{k, v};
     if (cache) {
         const bool order_matters =
@@ -140,8 +151,7 @@ Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cac
         how.mask = seen.in_order ? counted_from(how.mask, seen.first_position) : ops::AttentionMask::bidirectional();
     }
     if (settings_.alibi) add_alibi(how, seen, x.size(1), context.mask.starts, cache);
-    const Tensor mixed = ops::attention(q, seen.key, seen.value, how);
-    return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}), context);
+    return output_of(ops::attention(q, seen.key, seen.value, how), context, x.dtype());
 }
 
 std::unique_ptr<Cache> DotProductAttention::make_cache(std::int64_t capacity) const {
@@ -151,8 +161,7 @@ std::unique_ptr<Cache> DotProductAttention::make_cache(std::int64_t capacity) co
 }
 
 KeyValues DotProductAttention::project(const Tensor& memory, const Context& context) const {
-    return {heads_of(key.forward(memory, context), settings_.kv_heads),
-            heads_of(value.forward(memory, context), settings_.kv_heads)};
+    return {heads_of(key, memory, settings_.kv_heads, context), heads_of(value, memory, settings_.kv_heads, context)};
 }
 
 // The fused op keeps no weights, so they are made once more: q (B, U, H, D), k (B, S, K, D) → (B, U, S).
@@ -175,10 +184,9 @@ Tensor DotProductAttention::attend(const Tensor& x, const KeyValues& memory, con
                                    const Context& context) const {
     ops::AttentionOptions how = options(context);
     how.mask = mask;
-    const Tensor q = heads_of(query.forward(x, context), settings_.heads);
+    const Tensor q = heads_of(query, x, settings_.heads, context);
     if (context.cross_attention) context.cross_attention->push_back(weights_of(q, memory.key, mask));
-    const Tensor mixed = ops::attention(q, memory.key, memory.value, how);
-    return output.forward(ops::reshape(mixed, {x.size(0), x.size(1), settings_.heads * settings_.head_width}), context);
+    return output_of(ops::attention(q, memory.key, memory.value, how), context, x.dtype());
 }
 
 void DotProductAttention::visit(const Visitor& visitor) {

@@ -51,7 +51,9 @@ class DotProductAttention : public SelfAttention {
     std::unique_ptr<RmsNorm> query_norm, key_norm;
 
    private:
-    Tensor heads_of(const Tensor& projected, std::int64_t heads) const;
+    // One projection of x (B, T, width), cut into heads: (B, T, heads, head_width).
+    Tensor heads_of(const Linear& projection, const Tensor& x, std::int64_t heads, const Context& context) const;
+    Tensor output_of(const Tensor& mixed, const Context& context, DType dtype) const;
     ops::AttentionOptions options(const Context& context) const;
     Tensor weights_of(const Tensor& q, const Tensor& k, const ops::AttentionMask& mask) const;
     void add_alibi(ops::AttentionOptions& how, const KeyValues& seen, std::int64_t count, const Tensor& starts,
