@@ -27,7 +27,7 @@ struct KeySums {
 };
 
 // One query block on its way along the keys.
-template <class T>
+template <class T, class Word>
 class BackwardBlock {
    public:
     BackwardBlock(const kernels::AttentionSettings& settings, const kernels::AttentionBackward& views,
@@ -36,38 +36,38 @@ class BackwardBlock {
           views_(views),
           sizes_(sizes),
           queries_(settings, views, sizes),
-          gradient_(query_block * queries_.queries().stride()) {}
+          stride_(tile_stride<T>(sizes.width)),
+          gradient_(query_block * stride_) {}
 
     void start(const QueryBlock& block) {
         queries_.start(block);
-        std::fill_n(gradient_.data(), query_block * queries_.queries().stride(), T(0));
+        std::fill_n(gradient_.data(), query_block * stride_, T(0));
     }
 
     // Goes on over those of the keys [first, first + count) that the block sees; their rows are given.
-    void add_keys(GradientTile<T>& tile, const KeyRows<T>& keys, const KeyRows<T>& values, std::int64_t first,
-                  std::int64_t count, const KeySums<T>& sums) {
-        const std::int64_t begin = std::max(first, block().any.begin);
-        const std::int64_t end = std::min(first + count, block().any.end);
-        if (begin >= end) return;
-        const T* key_rows = keys.rows() + (begin - first) * keys.stride();
-        tile.compute(queries_, key_rows, keys.stride(), values.rows() + (begin - first) * values.stride(),
-                     values.stride(), begin, end - begin);
+    void add_keys(GradientTile<T, Word>& tile, WeightWords<T, Word>& words, const KeyRows<T, Word>& keys,
+                  const KeyRows<T, Word>& values, std::int64_t first, std::int64_t count, const KeySums<T>& sums) {
+        const kernels::KeyRange seen = keys_in_words<Word>(block(), first, count);
+        if (seen.begin >= seen.end) return;
+        const std::int64_t begin = first + seen.begin, seen_count = seen.end - seen.begin;
+        tile.compute(queries_, keys.left(seen.begin), keys.left_stride(), values.left(seen.begin), values.left_stride(),
+                     begin, seen_count);
         tile.undo_cap();
-        add_key_gradients(tile, sums, begin, end - begin);
+        add_key_gradients(tile, words, sums, begin, seen_count);
         if (!views_.query_gradient.defined()) return;
-        const Product<T> product{.a = tile.score_gradients(),
-                                 .a_stride = tile.stride,
-                                 .b = key_rows,
-                                 .b_stride = keys.stride(),
-                                 .c = gradient_.data(),
-                                 .c_stride = queries_.queries().stride(),
-                                 .rows = block().count,
-                                 .columns = sizes_.width,
-                                 .depth = end - begin,
-                                 .add = true};
-        if (block().sees_all(begin, end - begin)) return multiply<Left::transposed>(product);
+        const Product<T, Word> product{.a = words.over_keys(tile.score_gradients(), seen_count, tile.columns()),
+                                       .a_stride = words.over_keys_stride,
+                                       .b = keys.right(seen.begin),
+                                       .b_stride = keys.right_stride(),
+                                       .c = gradient_.data(),
+                                       .c_stride = stride_,
+                                       .rows = block().count,
+                                       .columns = sizes_.width,
+                                       .depth = seen_count,
+                                       .add = true};
+        if (block().sees_all(begin, seen_count)) return multiply<Left::transposed>(product);
         multiply<Left::transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
-            return block().keys_of(row, row_end, begin, end - begin);
+            return block().keys_of(row, row_end, begin, seen_count);
         });
     }
 
@@ -75,7 +75,7 @@ class BackwardBlock {
         if (!views_.query_gradient.defined()) return;
         for (std::int64_t i = 0; i < block().count; ++i) {
             const auto at = static_cast<std::size_t>(i);
-            T* row = gradient_.data() + i * queries_.queries().stride();
+            T* row = gradient_.data() + i * stride_;
             store_values(row, static_cast<T>(settings_.scale), sizes_.width, row,
                          row_address(views_.query_gradient, block().row, block().query[at], block().head[at]),
                          views_.query_gradient.dtype);
@@ -85,20 +85,20 @@ class BackwardBlock {
    private:
     const QueryBlock& block() const { return queries_.block(); }
 
-    void add_key_gradients(const GradientTile<T>& tile, const KeySums<T>& sums, std::int64_t first,
-                           std::int64_t count) {
+    void add_key_gradients(const GradientTile<T, Word>& tile, WeightWords<T, Word>& words, const KeySums<T>& sums,
+                           std::int64_t first, std::int64_t count) {
         const bool sees_all = block().sees_all(first, count);
-        const auto add = [&](const T* weights, const QueryRows<T>& rows, T* to) {
-            const Product<T> product{.a = weights,
-                                     .a_stride = tile.stride,
-                                     .b = rows.rows(),
-                                     .b_stride = rows.stride(),
-                                     .c = to + (first - sums.range.begin) * rows.stride(),
-                                     .c_stride = rows.stride(),
-                                     .rows = count,
-                                     .columns = rows.width(),
-                                     .depth = block().count,
-                                     .add = true};
+        const auto add = [&](const T* weights, const QueryRows<T, Word>& rows, T* to) {
+            const Product<T, Word> product{.a = words.over_queries(weights, count, tile.columns()),
+                                           .a_stride = words.over_queries_stride,
+                                           .b = rows.rows(),
+                                           .b_stride = rows.stride(),
+                                           .c = to + (first - sums.range.begin) * rows.stride(),
+                                           .c_stride = rows.stride(),
+                                           .rows = count,
+                                           .columns = rows.width(),
+                                           .depth = block().count,
+                                           .add = true};
             if (sees_all) return multiply<Left::as_is>(product);
             multiply<Left::as_is>(product, [&](std::int64_t key, std::int64_t key_end) {
                 return block().rows_of(first + key, first + key_end);
@@ -111,7 +111,8 @@ class BackwardBlock {
     const kernels::AttentionSettings& settings_;
     const kernels::AttentionBackward& views_;
     const AttentionSizes& sizes_;
-    GradientQueries<T> queries_;
+    GradientQueries<T, Word> queries_;
+    std::int64_t stride_;
     Scratch<T> gradient_;
 };
 
@@ -133,7 +134,7 @@ void store_key_rows(const std::vector<KeySums<T>>& parts, T* KeySums<T>::*sums, 
 }
 
 // What one core needs to run tasks.
-template <class T>
+template <class T, class Word>
 class BackwardWorker {
    public:
     BackwardWorker(const kernels::AttentionSettings& settings, const kernels::AttentionBackward& views,
@@ -143,8 +144,8 @@ class BackwardWorker {
           first_(settings, views, sizes),
           second_(settings, views, sizes),
           tile_(settings, sizes),
-          keys_(views.key),
-          values_(views.value) {}
+          keys_(views.key, Side::both),
+          values_(views.value, Side::left) {}
 
     // The query rows of one key head, two blocks at a time: keys and values are then brought into the caches once for
     // both.
@@ -171,8 +172,8 @@ class BackwardWorker {
             const std::int64_t count = std::min(key_block, end - key);
             keys_.load(first_block.row, first_block.key_head, key, count);
             values_.load(first_block.row, first_block.key_head, key, count);
-            first_.add_keys(tile_, keys_, values_, key, count, sums);
-            second_.add_keys(tile_, keys_, values_, key, count, sums);
+            first_.add_keys(tile_, words_, keys_, values_, key, count, sums);
+            second_.add_keys(tile_, words_, keys_, values_, key, count, sums);
         }
         first_.store();
         second_.store();
@@ -180,12 +181,13 @@ class BackwardWorker {
 
     const kernels::AttentionSettings& settings_;
     const AttentionSizes& sizes_;
-    BackwardBlock<T> first_, second_;
-    GradientTile<T> tile_;
-    KeyRows<T> keys_, values_;
+    BackwardBlock<T, Word> first_, second_;
+    GradientTile<T, Word> tile_;
+    WeightWords<T, Word> words_;
+    KeyRows<T, Word> keys_, values_;
 };
 
-template <class T>
+template <class T, class Word = T>
 class Backward {
    public:
     Backward(const kernels::AttentionSettings& settings, const kernels::AttentionBackward& views)
@@ -210,7 +212,7 @@ class Backward {
         if (!one_part)
             for (KeySums<T>& own : sums) place_at = place(own, place_at);
         share_tasks(cut_.tasks(), sizes_.worth_sharing(), [&](auto next) {
-            BackwardWorker<T> worker(settings_, views_, sizes_);
+            BackwardWorker<T, Word> worker(settings_, views_, sizes_);
             const Scratch<T> own_buffer(one_part ? sizes_.keys * row_elements_ : 1);
             for (std::int64_t task = next(); task >= 0; task = next()) {
                 const std::int64_t head = cut_.head_of(task), part = cut_.part_of(task);
@@ -254,7 +256,7 @@ class Backward {
     void store_keys(const std::vector<KeySums<T>>& parts, std::int64_t head, kernels::KeyRange keys) const {
         const std::int64_t row = head / sizes_.key_heads, key_head = head % sizes_.key_heads;
         if (views_.key_gradient.defined())
-            store_key_rows(parts, &KeySums<T>::keys, QueryColumns<T>::gradient_factor(settings_), sizes_.width,
+            store_key_rows(parts, &KeySums<T>::keys, QueryColumns<T, Word>::gradient_factor(settings_), sizes_.width,
                            views_.key_gradient, row, key_head, keys);
         if (views_.value_gradient.defined())
             store_key_rows(parts, &KeySums<T>::values, T(1), sizes_.value_width, views_.value_gradient, row, key_head,
@@ -271,6 +273,14 @@ class Backward {
 void attention_backward_f32(const kernels::AttentionSettings& settings, const kernels::AttentionBackward& views) {
     Backward<float>(settings, views).run();
 }
+// All of it bf16, its products too.
+void attention_backward_bf16(const kernels::AttentionSettings& settings, const kernels::AttentionBackward& views) {
+#if TESSERA_BF16_PAIRS
+    Backward<float, Bf16Pair>(settings, views).run();
+#else
+    Backward<float>(settings, views).run();
+#endif
+}
 void attention_backward_f64(const kernels::AttentionSettings& settings, const kernels::AttentionBackward& views) {
     Backward<double>(settings, views).run();
 }
@@ -283,12 +293,15 @@ namespace tessera {
 namespace {
 
 HWY_EXPORT(attention_backward_f32);
+HWY_EXPORT(attention_backward_bf16);
 HWY_EXPORT(attention_backward_f64);
 
 void attention_backward_on_cpu(const kernels::AttentionSettings& settings, const kernels::AttentionBackward& views) {
     if (views.query.size(0) == 0) return;
     if (views.query.dtype == DType::F64)
         HWY_DYNAMIC_DISPATCH(attention_backward_f64)(settings, views);
+    else if (views.query.dtype == DType::BF16 && multiplies_bf16_pairs())
+        HWY_DYNAMIC_DISPATCH(attention_backward_bf16)(settings, views);
     else
         HWY_DYNAMIC_DISPATCH(attention_backward_f32)(settings, views);
 }

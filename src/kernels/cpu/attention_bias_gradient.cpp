@@ -25,8 +25,10 @@ class BiasGradient {
         const std::int64_t blocks = (sizes_.queries + query_block - 1) / query_block;
         const std::int64_t pieces = out_.shape[2] > 1 ? blocks : 1, blocks_per_piece = blocks / pieces;
         share_tasks(out_.shape[0] * out_.shape[1] * pieces, sizes_.worth_sharing(), [&](auto next) {
-            Worker worker{
-                {settings_, views_, sizes_}, {settings_, sizes_}, KeyRows<T>(views_.key), KeyRows<T>(views_.value)};
+            Worker worker{{settings_, views_, sizes_},
+                          {settings_, sizes_},
+                          KeyRows<T>(views_.key, Side::left),
+                          KeyRows<T>(views_.value, Side::left)};
             for (std::int64_t task = next(); task >= 0; task = next()) {
                 const std::int64_t piece = task % pieces, head = task / pieces % out_.shape[1],
                                    row = task / pieces / out_.shape[1];
@@ -45,7 +47,7 @@ class BiasGradient {
         void compute(const QueryBlock& block, std::int64_t first, std::int64_t count) {
             keys.load(block.row, block.key_head, first, count);
             values.load(block.row, block.key_head, first, count);
-            tile.compute(queries, keys.rows(), keys.stride(), values.rows(), values.stride(), first, count);
+            tile.compute(queries, keys.left(0), keys.left_stride(), values.left(0), values.left_stride(), first, count);
         }
     };
 

@@ -23,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::int64_t forward_blocks = 4;  // their queries and outputs fill about half of a second-level cache
 
 // One query block on its way along the keys.
-template <class T>
+template <class T, class Word>
 class ForwardBlock {
    public:
     ForwardBlock(const kernels::AttentionSettings& settings, const kernels::AttentionForward& views,
@@ -45,31 +45,31 @@ class ForwardBlock {
     const QueryBlock& block() const { return queries_.block(); }
 
     // Goes on over those of the keys [first, first + count) that the block sees; their rows are given.
-    void add_keys(ScoreTile<T>& tile, const KeyRows<T>& keys, const KeyRows<T>& values, std::int64_t first,
-                  std::int64_t count) {
-        const std::int64_t begin = std::max(first, block().any.begin);
-        const std::int64_t end = std::min(first + count, block().any.end);
-        if (begin >= end) return;
-        tile.compute(queries_, keys.rows() + (begin - first) * keys.stride(), keys.stride(), begin, end - begin);
+    void add_keys(ScoreTile<T, Word>& tile, WeightWords<T, Word>& words, const KeyRows<T, Word>& keys,
+                  const KeyRows<T, Word>& values, std::int64_t first, std::int64_t count) {
+        const kernels::KeyRange seen = keys_in_words<Word>(block(), first, count);
+        if (seen.begin >= seen.end) return;
+        const std::int64_t begin = first + seen.begin, seen_count = seen.end - seen.begin;
+        tile.compute(queries_, keys.left(seen.begin), keys.left_stride(), begin, seen_count);
         take_weights(tile);
         scale_out();
         if (settings_.dropout > 0) {
             tile.choose_dropped();
             tile.drop(tile.scores());
         }
-        const Product<T> product{.a = tile.scores(),
-                                 .a_stride = ScoreTile<T>::stride,
-                                 .b = values.rows() + (begin - first) * values.stride(),
-                                 .b_stride = values.stride(),
-                                 .c = out_.data(),
-                                 .c_stride = stride_,
-                                 .rows = block().count,
-                                 .columns = sizes_.value_width,
-                                 .depth = end - begin,
-                                 .add = true};
-        if (block().sees_all(begin, end - begin)) return multiply<Left::transposed>(product);
+        const Product<T, Word> product{.a = words.over_keys(tile.scores(), seen_count, tile.columns()),
+                                       .a_stride = words.over_keys_stride,
+                                       .b = values.right(seen.begin),
+                                       .b_stride = values.right_stride(),
+                                       .c = out_.data(),
+                                       .c_stride = stride_,
+                                       .rows = block().count,
+                                       .columns = sizes_.value_width,
+                                       .depth = seen_count,
+                                       .add = true};
+        if (block().sees_all(begin, seen_count)) return multiply<Left::transposed>(product);
         multiply<Left::transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
-            return block().keys_of(row, row_end, begin, end - begin);
+            return block().keys_of(row, row_end, begin, seen_count);
         });
     }
 
@@ -88,9 +88,9 @@ class ForwardBlock {
 
    private:
     // Turns the tile's scores into weights relative to the new maximum, and remembers how the old ones shrink.
-    void take_weights(const ScoreTile<T>& tile) {
+    void take_weights(const ScoreTile<T, Word>& tile) {
         const hn::ScalableTag<T> d;
-        constexpr std::int64_t stride = ScoreTile<T>::stride;
+        constexpr std::int64_t stride = ScoreTile<T, Word>::stride;
         for (std::int64_t column = 0; column < tile.columns(); column += lane_count<T>()) {
             T* scores = tile.scores() + column;
             const auto old_maximum = hn::Load(d, maximum_ + column);
@@ -121,7 +121,7 @@ class ForwardBlock {
     const kernels::AttentionSettings& settings_;
     const kernels::AttentionForward& views_;
     const AttentionSizes& sizes_;
-    QueryColumns<T> queries_;
+    QueryColumns<T, Word> queries_;
     std::int64_t stride_;
     Scratch<T> out_;
     alignas(64) T maximum_[query_block];
@@ -129,15 +129,16 @@ class ForwardBlock {
     alignas(64) T shrink_[query_block];
 };
 
-template <class T>
+template <class T, class Word = T>
 void forward(const kernels::AttentionSettings& settings, const kernels::AttentionForward& views) {
     const AttentionSizes sizes(views.query, views.key, views.value);
     const AttentionCut cut(sizes, std::min(forward_blocks, sizes.query_blocks()));
     share_tasks(cut.tasks(), sizes.worth_sharing(), [&](auto next) {
-        std::deque<ForwardBlock<T>> blocks;
+        std::deque<ForwardBlock<T, Word>> blocks;
         for (std::int64_t i = 0; i < cut.blocks_per_part; ++i) blocks.emplace_back(settings, views, sizes);
-        ScoreTile<T> tile(settings, sizes);
-        KeyRows<T> keys(views.key), values(views.value);
+        ScoreTile<T, Word> tile(settings, sizes);
+        WeightWords<T, Word> words;
+        KeyRows<T, Word> keys(views.key, Side::left), values(views.value, Side::right);
         for (std::int64_t task = next(); task >= 0; task = next()) {
             const std::int64_t head = cut.head_of(task), row = head / sizes.key_heads,
                                key_head = head % sizes.key_heads;
@@ -154,7 +155,7 @@ void forward(const kernels::AttentionSettings& settings, const kernels::Attentio
                 keys.load(row, key_head, first, count);
                 values.load(row, key_head, first, count);
                 for (auto block = blocks.begin(); block != used; ++block)
-                    block->add_keys(tile, keys, values, first, count);
+                    block->add_keys(tile, words, keys, values, first, count);
             }
             for (auto block = blocks.begin(); block != used; ++block) block->store();
         }
@@ -163,6 +164,14 @@ void forward(const kernels::AttentionSettings& settings, const kernels::Attentio
 
 void attention_forward_f32(const kernels::AttentionSettings& settings, const kernels::AttentionForward& views) {
     forward<float>(settings, views);
+}
+// All of it bf16, its products too.
+void attention_forward_bf16(const kernels::AttentionSettings& settings, const kernels::AttentionForward& views) {
+#if TESSERA_BF16_PAIRS
+    forward<float, Bf16Pair>(settings, views);
+#else
+    forward<float>(settings, views);
+#endif
 }
 void attention_forward_f64(const kernels::AttentionSettings& settings, const kernels::AttentionForward& views) {
     forward<double>(settings, views);
@@ -176,6 +185,7 @@ namespace tessera {
 namespace {
 
 HWY_EXPORT(attention_forward_f32);
+HWY_EXPORT(attention_forward_bf16);
 HWY_EXPORT(attention_forward_f64);
 
 void attention_on_cpu(const kernels::AttentionSettings& settings, const kernels::AttentionForward& views) {
@@ -184,6 +194,8 @@ void attention_on_cpu(const kernels::AttentionSettings& settings, const kernels:
         return attention_of_few(settings, views);
     if (views.query.dtype == DType::F64)
         HWY_DYNAMIC_DISPATCH(attention_forward_f64)(settings, views);
+    else if (views.query.dtype == DType::BF16 && multiplies_bf16_pairs())
+        HWY_DYNAMIC_DISPATCH(attention_forward_bf16)(settings, views);
     else
         HWY_DYNAMIC_DISPATCH(attention_forward_f32)(settings, views);
 }

@@ -19,7 +19,7 @@ namespace tessera::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // The queries of a block with what backward needs of their outputs.
-template <class T>
+template <class T, class Word = T>
 class GradientQueries {
    public:
     GradientQueries(const kernels::AttentionSettings& settings, const kernels::AttentionBackward& views,
@@ -28,7 +28,8 @@ class GradientQueries {
           sizes_(sizes),
           columns_(settings, views.query),
           out_gradient_(views.out_gradient),
-          out_(out_gradient_.stride()) {}
+          out_(tile_stride<T>(sizes.value_width)),
+          row_gradient_(tile_stride<T>(sizes.value_width)) {}
 
     void start(const QueryBlock& block) {
         columns_.start(block);
@@ -37,43 +38,55 @@ class GradientQueries {
         std::fill_n(delta_, query_block, T(0));
         for (std::int64_t i = 0; i < block.count; ++i) {
             const auto at = static_cast<std::size_t>(i);
-            load_rows(row_address(views_.out, block.row, block.query[at], block.head[at]), views_.out.dtype, 0, 1,
-                      sizes_.value_width, T(1), out_.data(), out_gradient_.stride());
-            const T* gradient = out_gradient_.rows() + i * out_gradient_.stride();
-            for (std::int64_t j = 0; j < sizes_.value_width; ++j) delta_[i] += out_.data()[j] * gradient[j];
+            const auto load = [&](const View& view, T* to) {
+                load_rows(row_address(view, block.row, block.query[at], block.head[at]), view.dtype, 0, 1,
+                          sizes_.value_width, T(1), to, tile_stride<T>(sizes_.value_width));
+            };
+            load(views_.out, out_.data());
+            load(views_.out_gradient, row_gradient_.data());
+            delta_[i] = dot(out_.data(), row_gradient_.data(), tile_stride<T>(sizes_.value_width));
             const T log_sum = views_.log_sum.as<const T>()[block.log_sum_index(sizes_, i)];
             if (log_sum != -std::numeric_limits<T>::infinity()) log_sum_[i] = log_sum * static_cast<T>(log2_e);
         }
     }
 
     const QueryBlock& block() const { return columns_.block(); }
-    const QueryColumns<T>& columns() const { return columns_; }
-    const QueryRows<T>& queries() const { return columns_.rows(); }  // times QueryColumns::factor
-    const QueryRows<T>& out_gradient() const { return out_gradient_; }
+    const QueryColumns<T, Word>& columns() const { return columns_; }
+    const QueryRows<T, Word>& queries() const { return columns_.rows(); }  // times QueryColumns::factor, unless pairs
+    const QueryRows<T, Word>& out_gradient() const { return out_gradient_; }
     const T* log_sum() const { return log_sum_; }  // in units of log 2
     const T* delta() const { return delta_; }      // Σ out_gradient · out
 
    private:
+    // Of rows that are zero from their width on to a whole number of vectors.
+    static T dot(const T* a, const T* b, std::int64_t count) {
+        const hn::ScalableTag<T> d;
+        auto sum = hn::Zero(d);
+        for (std::int64_t i = 0; i < count; i += lane_count<T>())
+            sum = hn::MulAdd(hn::Load(d, a + i), hn::Load(d, b + i), sum);
+        return hn::GetLane(hn::SumOfLanes(d, sum));
+    }
+
     const kernels::AttentionBackward& views_;
     const AttentionSizes& sizes_;
-    QueryColumns<T> columns_;
-    QueryRows<T> out_gradient_;
-    Scratch<T> out_;
+    QueryColumns<T, Word> columns_;
+    QueryRows<T, Word> out_gradient_;
+    Scratch<T> out_, row_gradient_;
     alignas(64) T log_sum_[query_block];
     alignas(64) T delta_[query_block];
 };
 
 // Weights and score gradients of one query block against a run of keys: a row per key, a column per query.
-template <class T>
+template <class T, class Word = T>
 class GradientTile {
    public:
-    static constexpr std::int64_t stride = ScoreTile<T>::stride;
+    static constexpr std::int64_t stride = ScoreTile<T, Word>::stride;
 
     GradientTile(const kernels::AttentionSettings& settings, const AttentionSizes& sizes)
         : settings_(settings), tile_(settings, sizes), gradient_(key_block * stride) {}
 
     // For the keys [first, first + count), whose key and value rows are given.
-    void compute(const GradientQueries<T>& queries, const T* keys, std::int64_t key_stride, const T* values,
+    void compute(const GradientQueries<T, Word>& queries, const Word* keys, std::int64_t key_stride, const Word* values,
                  std::int64_t value_stride, std::int64_t first, std::int64_t count) {
         tile_.compute(queries.columns(), keys, key_stride, first, count);
         multiply_seen(queries.block(), values, value_stride, queries.out_gradient(), first, count, gradient_.data());
@@ -101,6 +114,7 @@ class GradientTile {
         });
     }
 
+    std::int64_t columns() const { return tile_.columns(); }
     const T* weights() const { return tile_.scores(); }  // after dropout
     const T* score_gradients() const { return gradient_.data(); }
 
@@ -113,7 +127,7 @@ class GradientTile {
     }
 
     const kernels::AttentionSettings& settings_;
-    ScoreTile<T> tile_;
+    ScoreTile<T, Word> tile_;
     Scratch<T> gradient_;
 };
 

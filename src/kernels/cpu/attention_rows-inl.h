@@ -14,8 +14,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
 
-// The rows of a block's queries in a (B, Tq, H, D) view: a row per query, and transposed, a column per query.
-template <class T>
+// The rows of a block's queries in a (B, Tq, H, D) view, in words that products take: transposed, for products over the
+// width, a column per query; and as they are, for products over the queries.
+template <class T, class Word = T>
 class QueryRows {
    public:
     static constexpr std::int64_t transposed_stride = tile_stride<T>(query_block);
@@ -49,11 +50,15 @@ class QueryRows {
     Scratch<T> rows_, transposed_;
 };
 
-// The rows of a run of keys in a (B, Tk, KH, D) view.
-template <class T>
+// Which factor of a product rows are: the left one of a product over the width, the right one of a product over the
+// keys, or now this and now that.
+enum class Side { left, right, both };
+
+// The rows of a run of keys in a (B, Tk, KH, D) view, in words that products take.
+template <class T, class Word = T>
 class KeyRows {
    public:
-    explicit KeyRows(const View& view)
+    KeyRows(const View& view, Side)
         : view_(view), width_(view.size(3)), stride_(tile_stride<T>(width_)), rows_(key_block * stride_) {}
 
     void load(std::int64_t row, std::int64_t key_head, std::int64_t first, std::int64_t count) {
@@ -61,13 +66,27 @@ class KeyRows {
                   rows_.data(), stride_);
     }
 
-    const T* rows() const { return rows_.data(); }
-    std::int64_t stride() const { return stride_; }
+    // From the key on that has this number in the run; a right factor begins where a word begins.
+    const T* left(std::int64_t key) const { return rows_.data() + key * stride_; }
+    const T* right(std::int64_t key) const { return rows_.data() + key * stride_; }
+    std::int64_t left_stride() const { return stride_; }
+    std::int64_t right_stride() const { return stride_; }
 
    private:
     const View& view_;
     std::int64_t width_, stride_;
     Scratch<T> rows_;
+};
+
+// A tile of weights, a row per key and a column per query, in words that products take it as their left factor.
+template <class T, class Word = T>
+class WeightWords {
+   public:
+    static constexpr std::int64_t over_keys_stride = tile_stride<T>(query_block);
+    static constexpr std::int64_t over_queries_stride = tile_stride<T>(query_block);
+
+    const T* over_keys(const T* tile, std::int64_t, std::int64_t) { return tile; }
+    const T* over_queries(const T* tile, std::int64_t, std::int64_t) { return tile; }
 };
 
 }  // namespace tessera::HWY_NAMESPACE

@@ -13,6 +13,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/attention_dropout-inl.h"
+#include "kernels/cpu/attention_pair_rows-inl.h"
 #include "kernels/cpu/attention_problem.h"
 #include "kernels/cpu/attention_rows-inl.h"
 #include "kernels/cpu/attention_tiles-inl.h"
@@ -27,7 +28,7 @@ constexpr double log_of_2 = 0.69314718055994530942;
 constexpr double no_score = -1e30;
 
 // The queries of a block, and what else of it goes into scores.
-template <class T>
+template <class T, class Word = T>
 class QueryColumns {
    public:
     QueryColumns(const kernels::AttentionSettings& settings, const View& query) : settings_(settings), rows_(query) {}
@@ -43,18 +44,19 @@ class QueryColumns {
         }
     }
 
-    // Queries are multiplied by this when they are loaded. Under a soft cap scores come out of the product in units of
-    // the cap, else in units of log 2.
+    // Queries are multiplied by this when they are loaded, or, where they are pairs of bf16, scores when they are
+    // made. Under a soft cap scores are then in units of the cap, else in units of log 2.
     static T factor(const kernels::AttentionSettings& settings) {
         return static_cast<T>(settings.soft_cap > 0 ? settings.scale / settings.soft_cap : settings.scale * log2_e);
     }
     // What a gradient computed with such queries is multiplied by.
     static T gradient_factor(const kernels::AttentionSettings& settings) {
+        if constexpr (steps_of < Word >> 1) return static_cast<T>(settings.scale);
         return static_cast<T>(settings.soft_cap > 0 ? settings.soft_cap : log_of_2);
     }
 
     const QueryBlock& block() const { return block_; }
-    const QueryRows<T>& rows() const { return rows_; }
+    const QueryRows<T, Word>& rows() const { return rows_; }
     const T* slope() const { return slope_; }
     const T* position() const { return position_; }
     // Columns of a tile for this block: whole vectors.
@@ -63,7 +65,7 @@ class QueryColumns {
    private:
     const kernels::AttentionSettings& settings_;
     QueryBlock block_;
-    QueryRows<T> rows_;
+    QueryRows<T, Word> rows_;
     alignas(64) T slope_[query_block];     // of ALiBi, in units of log 2
     alignas(64) T position_[query_block];  // where ALiBi counts from
 };
@@ -81,14 +83,22 @@ void load_bias_row(const View& bias, const QueryBlock& block, std::int64_t row, 
     });
 }
 
+// Those of the keys [first, first + count) that a block sees, counted from `first`, from the beginning of a word on: a
+// key before that which nobody sees gets a weight of 0.
+template <class Word>
+kernels::KeyRange keys_in_words(const QueryBlock& block, std::int64_t first, std::int64_t count) {
+    const std::int64_t begin = std::max<std::int64_t>(0, block.any.begin - first);
+    return {begin / steps_of<Word> * steps_of<Word>, std::min(count, block.any.end - first)};
+}
+
 // tile = rows of the keys [first, first + count) · transposed rows of the queries. Where no query of two vectors of
 // columns sees a key the product is left out, and the tile gets zeros.
-template <class T>
-void multiply_seen(const QueryBlock& block, const T* rows, std::int64_t row_stride, const QueryRows<T>& queries,
-                   std::int64_t first, std::int64_t count, T* tile) {
-    constexpr std::int64_t stride = QueryRows<T>::transposed_stride;
-    Product<T> product{rows,   row_stride, queries.transposed(), stride,          tile,
-                       stride, count,      block.count,          queries.width(), false};
+template <class T, class Word>
+void multiply_seen(const QueryBlock& block, const Word* rows, std::int64_t row_stride,
+                   const QueryRows<T, Word>& queries, std::int64_t first, std::int64_t count, T* tile) {
+    constexpr std::int64_t stride = QueryRows<T, Word>::transposed_stride;
+    Product<T, Word> product{rows,   row_stride, queries.transposed(), stride,          tile,
+                             stride, count,      block.count,          queries.width(), false};
     if (block.sees_all(first, count)) return multiply<Left::as_is>(product);
     for (std::int64_t column = 0; column < block.count; column += 2 * lane_count<T>()) {
         const std::int64_t end = std::min(column + 2 * lane_count<T>(), query_block);
@@ -106,10 +116,10 @@ void multiply_seen(const QueryBlock& block, const T* rows, std::int64_t row_stri
 }
 
 // The scores of one query block against a run of keys.
-template <class T>
+template <class T, class Word = T>
 class ScoreTile {
    public:
-    static constexpr std::int64_t stride = QueryRows<T>::transposed_stride;
+    static constexpr std::int64_t stride = QueryRows<T, Word>::transposed_stride;
 
     ScoreTile(const kernels::AttentionSettings& settings, const AttentionSizes& sizes)
         : settings_(settings),
@@ -121,12 +131,13 @@ class ScoreTile {
           by_query_(settings.bias.defined() || settings.dropout > 0 ? query_block * by_query_stride : 1) {}
 
     // Scores of the keys [first, first + count), whose rows are given; −infinity where a query may not see a key.
-    void compute(const QueryColumns<T>& queries, const T* keys, std::int64_t key_stride, std::int64_t first,
+    void compute(const QueryColumns<T, Word>& queries, const Word* keys, std::int64_t key_stride, std::int64_t first,
                  std::int64_t count) {
         queries_ = &queries;
         first_ = first;
         count_ = count;
         multiply_seen(block(), keys, key_stride, queries.rows(), first, count, scores_.data());
+        if constexpr (steps_of < Word >> 1) scale();
         if (settings_.soft_cap > 0) apply_cap();
         if (settings_.slopes.defined()) add_slopes();
         if (settings_.bias.defined()) add_bias();
@@ -171,6 +182,15 @@ class ScoreTile {
     void for_each_vector(F&& f) {
         for (std::int64_t key = 0; key < count_; ++key)
             for (std::int64_t column = 0; column < columns(); column += lane_count<T>()) f(key, column);
+    }
+
+    void scale() {
+        const D d;
+        const auto factor = hn::Set(d, QueryColumns<T, Word>::factor(settings_));
+        for_each_vector([&](std::int64_t key, std::int64_t column) {
+            T* score = scores_.data() + key * stride + column;
+            hn::Store(hn::Mul(factor, hn::Load(d, score)), d, score);
+        });
     }
 
     void apply_cap() {
@@ -232,7 +252,7 @@ class ScoreTile {
 
     const kernels::AttentionSettings& settings_;
     const AttentionSizes& sizes_;
-    const QueryColumns<T>* queries_ = nullptr;
+    const QueryColumns<T, Word>* queries_ = nullptr;
     Scratch<T> scores_, cap_slope_, keep_, bias_;
     Scratch<T> by_query_;  // a row per query, on its way to be transposed
     std::int64_t first_ = 0, count_ = 0;

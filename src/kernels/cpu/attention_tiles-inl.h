@@ -12,6 +12,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/attention_problem.h"
+#include "kernels/cpu/bf16_pairs-inl.h"
 #include "kernels/cpu/convert.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -121,12 +122,14 @@ void transpose_tile(const T* from, std::int64_t from_stride, std::int64_t rows, 
 // The left operand of a product, as it lies or transposed.
 enum class Left { as_is, transposed };
 
-// c (rows × vectors) = or += a (rows × depth) · b (depth × vectors), all accumulators in registers.
-template <Left left, int rows, int vectors, class T>
-HWY_INLINE void multiply_registers(const T* HWY_RESTRICT a, std::int64_t a_stride, const T* HWY_RESTRICT b,
+// c (rows × vectors) = or += a (rows × depth) · b (depth × vectors), all accumulators in registers. The depth counts
+// words: T themselves or pairs of bf16.
+template <Left left, int rows, int vectors, class T, class Word>
+HWY_INLINE void multiply_registers(const Word* HWY_RESTRICT a, std::int64_t a_stride, const Word* HWY_RESTRICT b,
                                    std::int64_t b_stride, T* HWY_RESTRICT c, std::int64_t c_stride, std::int64_t depth,
                                    bool add) {
     const hn::ScalableTag<T> d;
+    const hn::ScalableTag<Word> words;
     const std::int64_t lanes = lane_count<T>();
     hn::Vec<decltype(d)> sum[rows][vectors];
 #pragma GCC unroll 16
@@ -134,14 +137,14 @@ HWY_INLINE void multiply_registers(const T* HWY_RESTRICT a, std::int64_t a_strid
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v) sum[row][v] = add ? hn::Load(d, c + row * c_stride + v * lanes) : hn::Zero(d);
     for (std::int64_t k = 0; k < depth; ++k) {
-        hn::Vec<decltype(d)> right[vectors];
+        hn::Vec<decltype(words)> right[vectors];
 #pragma GCC unroll 4
-        for (int v = 0; v < vectors; ++v) right[v] = hn::Load(d, b + k * b_stride + v * lanes);
+        for (int v = 0; v < vectors; ++v) right[v] = hn::Load(words, b + k * b_stride + v * lanes);
 #pragma GCC unroll 16
         for (int row = 0; row < rows; ++row) {
-            const auto value = hn::Set(d, left == Left::as_is ? a[row * a_stride + k] : a[k * a_stride + row]);
+            const auto value = hn::Set(words, left == Left::as_is ? a[row * a_stride + k] : a[k * a_stride + row]);
 #pragma GCC unroll 4
-            for (int v = 0; v < vectors; ++v) sum[row][v] = hn::MulAdd(value, right[v], sum[row][v]);
+            for (int v = 0; v < vectors; ++v) sum[row][v] = multiply_add(d, value, right[v], sum[row][v]);
         }
     }
 #pragma GCC unroll 16
@@ -153,22 +156,23 @@ HWY_INLINE void multiply_registers(const T* HWY_RESTRICT a, std::int64_t a_strid
 // How many rows a register tile has: two vectors wide, it fills half of AVX-512's 32 registers or most of AVX2's 16.
 constexpr int register_rows = HWY_MAX_BYTES >= 64 ? 8 : 6;
 
-template <class T>
+template <class T, class Word = T>
 struct Product {
-    const T* a;
-    std::int64_t a_stride;
-    const T* b;
+    const Word* a;
+    std::int64_t a_stride;  // in words
+    const Word* b;
     std::int64_t b_stride;
     T* c;
     std::int64_t c_stride;
-    std::int64_t rows, columns, depth;
+    std::int64_t rows, columns, depth;  // in numbers
     bool add;
 };
 
-template <Left left, int rows, class T>
-void multiply_rows(const Product<T>& p, std::int64_t row, std::int64_t column, kernels::KeyRange depth) {
-    const T* a = p.a + (left == Left::as_is ? row * p.a_stride + depth.begin : depth.begin * p.a_stride + row);
-    const T* b = p.b + depth.begin * p.b_stride + column;
+// `depth` counts words.
+template <Left left, int rows, class T, class Word>
+void multiply_rows(const Product<T, Word>& p, std::int64_t row, std::int64_t column, kernels::KeyRange depth) {
+    const Word* a = p.a + (left == Left::as_is ? row * p.a_stride + depth.begin : depth.begin * p.a_stride + row);
+    const Word* b = p.b + depth.begin * p.b_stride + column;
     T* c = p.c + row * p.c_stride + column;
     const std::int64_t count = depth.end - depth.begin;
     if (column + lane_count<T>() < p.columns)
@@ -177,28 +181,29 @@ void multiply_rows(const Product<T>& p, std::int64_t row, std::int64_t column, k
         multiply_registers<left, rows, 1>(a, p.a_stride, b, p.b_stride, c, p.c_stride, count, p.add);
 }
 
-template <Left left, int rows, class T, class DepthOf>
-void multiply_last_rows(const Product<T>& p, std::int64_t row, std::int64_t column, const DepthOf& depth_of) {
+template <Left left, int rows, class T, class Word, class DepthOf>
+void multiply_last_rows(const Product<T, Word>& p, std::int64_t row, std::int64_t column, const DepthOf& depth_of) {
     if constexpr (rows > 0) {
-        if (p.rows - row == rows) return multiply_rows<left, rows>(p, row, column, depth_of(row, row + rows));
+        if (p.rows - row == rows)
+            return multiply_rows<left, rows>(p, row, column, words_of<Word>(depth_of(row, row + rows)));
         multiply_last_rows<left, rows - 1>(p, row, column, depth_of);
     }
 }
 
 // c = or += a · b. Columns are computed in whole vectors: b and c must have room for them. depth_of(begin, end) says
 // which part of the depth is not all zero in these rows of a.
-template <Left left, class T, class DepthOf>
-void multiply(const Product<T>& p, const DepthOf& depth_of) {
+template <Left left, class T, class Word, class DepthOf>
+void multiply(const Product<T, Word>& p, const DepthOf& depth_of) {
     for (std::int64_t column = 0; column < p.columns; column += 2 * lane_count<T>()) {
         std::int64_t row = 0;
         for (; row + register_rows <= p.rows; row += register_rows)
-            multiply_rows<left, register_rows>(p, row, column, depth_of(row, row + register_rows));
+            multiply_rows<left, register_rows>(p, row, column, words_of<Word>(depth_of(row, row + register_rows)));
         multiply_last_rows<left, register_rows - 1>(p, row, column, depth_of);
     }
 }
 
-template <Left left, class T>
-void multiply(const Product<T>& p) {
+template <Left left, class T, class Word>
+void multiply(const Product<T, Word>& p) {
     multiply<left>(p, [&](std::int64_t, std::int64_t) { return kernels::KeyRange{0, p.depth}; });
 }
 
