@@ -1,6 +1,7 @@
 #include "nn/recurrent.h"
 
 #include "nn/attention/cache.h"
+#include "ops/cast.h"
 #include "ops/concat.h"
 #include "ops/gather.h"
 #include "ops/views.h"
@@ -34,6 +35,15 @@ Tensor reversed_places(const Tensor& x, const Tensor& lengths) {
 
 Tensor moved(const Tensor& x, const Tensor& places) {
     return ops::embedding(ops::reshape(x, {x.size(0) * x.size(1), x.size(2)}), places);
+}
+
+// Weights may be narrower than what goes through them.
+ops::RecurrentWeights in_dtype(const ops::RecurrentWeights& weights, DType dtype) {
+    const auto cast = [&](const Tensor& each) { return each.defined() ? ops::cast(each, dtype) : each; };
+    return {.input = cast(weights.input),
+            .hidden = cast(weights.hidden),
+            .input_bias = cast(weights.input_bias),
+            .hidden_bias = cast(weights.hidden_bias)};
 }
 
 void visit_weights(const Visitor& visitor, const std::string& layer, ops::RecurrentWeights& weights) {
@@ -71,7 +81,7 @@ Tensor Recurrent::run_layer(const Tensor& x, const ops::RecurrentWeights& weight
     ops::RecurrentOptions options{.lengths = lengths};
     if (state) options.initial_state = state->states[index];
     if (state && settings_.kind == RecurrentKind::lstm) options.initial_cell = state->cells[index];
-    const ops::RecurrentResult result = run(settings_.kind, x, weights, options);
+    const ops::RecurrentResult result = run(settings_.kind, x, in_dtype(weights, x.dtype()), options);
     if (state) {
         state->states[index] = result.state;
         state->cells[index] = result.cell;

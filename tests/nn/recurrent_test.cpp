@@ -45,6 +45,27 @@ TEST(Recurrent, StepByStepIsTheWholeSequence) {
     }
 }
 
+// Weights of bf16 beside an x of f32 compute as the same weights in f32 do, and learn in their own dtype.
+TEST(Recurrent, NarrowerWeightsAreReadAsTheyAre) {
+    for (const RecurrentKind kind : kinds) {
+        const RecurrentSettings settings{
+            .kind = kind, .input_width = 5, .hidden = 7, .layers = 2, .bidirectional = true};
+        Recurrent narrow(settings), wide(settings);
+        randomise(narrow);
+        const auto wide_parameters = parameters(wide);
+        for (std::size_t i = 0; const auto& [name, tensor] : parameters(narrow)) {
+            *tensor = tensor->detach().to(DType::BF16);
+            *wide_parameters[i++].tensor = tensor->to(DType::F32);
+            tensor->set_requires_grad();
+        }
+        const Tensor x = random_tensor({2, 6, 5}, 3, -1, 1, DType::F32);
+        const Tensor out = narrow.forward(x, {});
+        EXPECT_TRUE(testing::same_bits(out, wide.forward(x, {})));
+        backward({out}, {random_tensor(out.shape(), 4, -1, 1, DType::F32)});
+        for (const auto& [name, tensor] : parameters(narrow)) EXPECT_EQ(tensor->grad().dtype(), DType::BF16) << name;
+    }
+}
+
 TEST(Recurrent, EveryParameterOfEveryLayerLearns) {
     for (const RecurrentKind kind : kinds) {
         Recurrent module({.kind = kind, .input_width = 3, .hidden = 4, .layers = 2});

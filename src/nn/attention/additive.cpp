@@ -1,5 +1,7 @@
 #include "nn/attention/additive.h"
 
+#include "ops/cast.h"
+
 namespace tessera::nn {
 
 AdditiveAttention::AdditiveAttention(const AdditiveSettings& settings)
@@ -9,7 +11,8 @@ AdditiveAttention::AdditiveAttention(const AdditiveSettings& settings)
 
 ops::AdditiveAttention AdditiveAttention::forward(const Tensor& queries, const Tensor& projected_keys,
                                                   const Tensor& values, const Tensor& lengths) const {
-    return ops::additive_attention(query.forward(queries), projected_keys, score, values, lengths);
+    return ops::additive_attention(query.forward(queries), projected_keys, ops::cast(score, queries.dtype()), values,
+                                   lengths);
 }
 
 void AdditiveAttention::visit(const Visitor& visitor) {
