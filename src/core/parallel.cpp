@@ -21,11 +21,14 @@ void parallel_for(std::int64_t count, std::int64_t grain, FunctionRef<void(std::
     const std::int64_t pieces = std::min<std::int64_t>(thread_count(), count / std::max<std::int64_t>(grain, 1));
     if (pieces <= 1 || omp_in_parallel()) return body(0, count);
     std::exception_ptr thrown;
-#pragma omp parallel num_threads(static_cast <int>(pieces))
+    // Always the whole team, though some of it may have nothing to do: a smaller one would end the threads that it
+    // leaves out, and the next would have to start new ones.
+#pragma omp parallel
     {
-        const std::int64_t threads = omp_get_num_threads(), thread = omp_get_thread_num();
+        const std::int64_t thread = omp_get_thread_num(),
+                           shares = std::min<std::int64_t>(pieces, omp_get_num_threads());
         try {
-            body(count * thread / threads, count * (thread + 1) / threads);
+            if (thread < shares) body(count * thread / shares, count * (thread + 1) / shares);
         } catch (...) {
 #pragma omp critical(tessera_parallel_for)
             thrown = std::current_exception();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -51,6 +53,18 @@ TEST_P(ParallelFor, AnExceptionReachesTheCaller) {
     std::atomic<int> total = 0;  // and it still works afterwards
     parallel_for(100, 1, [&](std::int64_t begin, std::int64_t end) { total += static_cast<int>(end - begin); });
     EXPECT_EQ(total, 100);
+}
+
+// Work that keeps only some of the threads busy does not cost the others their lives.
+TEST_P(ParallelFor, LargeAndSmallCallsShareTheSameThreads) {
+    std::mutex mutex;
+    std::set<std::thread::id> seen;
+    for (int call = 0; call < 50; ++call)
+        parallel_for(call % 2 == 0 ? 64 : 2, 1, [&](std::int64_t, std::int64_t) {
+            const std::lock_guard lock(mutex);
+            seen.insert(std::this_thread::get_id());
+        });
+    EXPECT_LE(seen.size(), static_cast<std::size_t>(thread_count()));
 }
 
 TEST_P(ParallelFor, InsideABodyItRunsOnThatThreadAlone) {
