@@ -24,12 +24,7 @@ class GradientQueries {
    public:
     GradientQueries(const kernels::AttentionSettings& settings, const kernels::AttentionBackward& views,
                     const AttentionSizes& sizes)
-        : views_(views),
-          sizes_(sizes),
-          columns_(settings, views.query),
-          out_gradient_(views.out_gradient),
-          out_(tile_stride<T>(sizes.value_width)),
-          row_gradient_(tile_stride<T>(sizes.value_width)) {}
+        : views_(views), sizes_(sizes), columns_(settings, views.query), out_gradient_(views.out_gradient) {}
 
     void start(const QueryBlock& block) {
         columns_.start(block);
@@ -38,13 +33,10 @@ class GradientQueries {
         std::fill_n(delta_, query_block, T(0));
         for (std::int64_t i = 0; i < block.count; ++i) {
             const auto at = static_cast<std::size_t>(i);
-            const auto load = [&](const View& view, T* to) {
-                load_rows(row_address(view, block.row, block.query[at], block.head[at]), view.dtype, 0, 1,
-                          sizes_.value_width, T(1), to, tile_stride<T>(sizes_.value_width));
+            const auto row_of = [&](const View& view) {
+                return row_address(view, block.row, block.query[at], block.head[at]);
             };
-            load(views_.out, out_.data());
-            load(views_.out_gradient, row_gradient_.data());
-            delta_[i] = dot(out_.data(), row_gradient_.data(), tile_stride<T>(sizes_.value_width));
+            delta_[i] = dot(row_of(views_.out), row_of(views_.out_gradient));
             const T log_sum = views_.log_sum.as<const T>()[block.log_sum_index(sizes_, i)];
             if (log_sum != -std::numeric_limits<T>::infinity()) log_sum_[i] = log_sum * static_cast<T>(log2_e);
         }
@@ -58,20 +50,26 @@ class GradientQueries {
     const T* delta() const { return delta_; }      // Σ out_gradient · out
 
    private:
-    // Of rows that are zero from their width on to a whole number of vectors.
-    static T dot(const T* a, const T* b, std::int64_t count) {
+    // Of rows of the output and its gradient, which have one dtype.
+    T dot(const std::byte* out, const std::byte* gradient) const {
         const hn::ScalableTag<T> d;
-        auto sum = hn::Zero(d);
-        for (std::int64_t i = 0; i < count; i += lane_count<T>())
-            sum = hn::MulAdd(hn::Load(d, a + i), hn::Load(d, b + i), sum);
-        return hn::GetLane(hn::SumOfLanes(d, sum));
+        T sum = 0;
+        with_type<T>(out, views_.out.dtype, [&]<class In>(const In* a) {
+            const In* b = reinterpret_cast<const In*>(gradient);
+            auto sums = hn::Zero(d);
+            std::int64_t i = 0;
+            for (; i + lane_count<T>() <= sizes_.value_width; i += lane_count<T>())
+                sums = hn::MulAdd(load_vector(d, a + i), load_vector(d, b + i), sums);
+            sum = hn::GetLane(hn::SumOfLanes(d, sums));
+            for (; i < sizes_.value_width; ++i) sum += convert<In, T>(a[i]) * convert<In, T>(b[i]);
+        });
+        return sum;
     }
 
     const kernels::AttentionBackward& views_;
     const AttentionSizes& sizes_;
     QueryColumns<T, Word> columns_;
     QueryRows<T, Word> out_gradient_;
-    Scratch<T> out_, row_gradient_;
     alignas(64) T log_sum_[query_block];
     alignas(64) T delta_[query_block];
 };
