@@ -168,6 +168,8 @@ StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>
     else
         start.model =
             models::initialised(with_vocabulary(config_of(recipe), start.tokenizer.get()), recipe.seed, DType::F32);
+    if (!recipe.tokenizer.empty())
+        with_vocabulary(start.model->config, start.tokenizer.get());  // refuses what is too small
     if (!earlier && !recipe.resolved.text("weights").empty()) take_weights(*start.model, recipe);
     convert(*start.model, recipe);
     if (device != cpu) nn::move_to(*start.model, device);

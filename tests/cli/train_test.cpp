@@ -227,6 +227,13 @@ TEST_F(Train, AFolderThatCannotBeWrittenIsReportedAtTheStart) {
     expect_refusal(1, finetune("file/out", {"steps=1"}), {"file/out"});
 }
 
+TEST_F(Train, ATokenizerWithMoreTokensThanTheModelIsRefused) {
+    Json::parse(small_config, "config").set("vocab_size", 97).write(folder_ / "config.json");
+    expect_success({"init", folder_ / "config.json", at("small")});
+    expect_refusal(1, {"finetune", at("small"), data(), "tokenizer=bytes", "-o", at("out")},
+                   {"small/config.json", "vocab_size", "261", "97"});
+}
+
 TEST_F(Train, AdaptersRunAloneAndMergedAlike) {
     expect_success(finetune("adapter", {"--lora", "r=4,alpha=8,targets=q_proj+v_proj", "steps=8"}));
     EXPECT_FALSE(fs::exists(at("adapter") + "/model.safetensors"));
