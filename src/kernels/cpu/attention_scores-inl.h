@@ -51,7 +51,7 @@ class QueryColumns {
     }
     // What a gradient computed with such queries is multiplied by.
     static T gradient_factor(const kernels::AttentionSettings& settings) {
-        if constexpr (steps_of < Word >> 1) return static_cast<T>(settings.scale);
+        if constexpr (is_pair<Word>) return static_cast<T>(settings.scale);
         return static_cast<T>(settings.soft_cap > 0 ? settings.soft_cap : log_of_2);
     }
 
@@ -137,7 +137,7 @@ class ScoreTile {
         first_ = first;
         count_ = count;
         multiply_seen(block(), keys, key_stride, queries.rows(), first, count, scores_.data());
-        if constexpr (steps_of < Word >> 1) scale();
+        if constexpr (is_pair<Word>) scale();
         if (settings_.soft_cap > 0) apply_cap();
         if (settings_.slopes.defined()) add_slopes();
         if (settings_.bias.defined()) add_bias();

@@ -10,9 +10,12 @@ namespace tessera {
 
 using Bf16Pair = std::uint32_t;
 
+template <class Word>
+inline constexpr bool is_pair = std::is_same_v<Word, Bf16Pair>;
+
 // Steps of a product's sum in one word of its factors.
 template <class Word>
-inline constexpr std::int64_t steps_of = std::is_same_v<Word, Bf16Pair> ? 2 : 1;
+inline constexpr std::int64_t steps_of = is_pair<Word> ? 2 : 1;
 
 template <class Word>
 constexpr std::int64_t words_of(std::int64_t steps) {
