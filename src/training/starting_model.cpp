@@ -58,18 +58,18 @@ Config config_of(const Recipe& recipe) {
                              : Config(model, recipe.resolved.source(), "model");
 }
 
-// A config without a vocabulary gets the tokenizer's; one with a smaller vocabulary than the tokenizer's is refused.
-Config with_vocabulary(const Config& config, const tokenizers::Tokenizer* tokenizer) {
-    if (!tokenizer) return config;
-    if (!config.has("vocab_size") && !config.has("text_config")) {
-        Json json = config.json();
-        json.set("vocab_size", tokenizer->size());
-        return {std::move(json), config.source()};
-    }
-    if (config.has("vocab_size") && config.integer("vocab_size") < tokenizer->size())
+void refuse_small_vocabulary(const Config& config, const tokenizers::Tokenizer* tokenizer) {
+    if (tokenizer && config.has("vocab_size") && config.integer("vocab_size") < tokenizer->size())
         config.reject("vocab_size", text_of("the tokenizer has ", tokenizer->size(), " tokens, the model only ",
                                             config.integer("vocab_size")));
-    return config;
+}
+
+// A config without a vocabulary gets the tokenizer's.
+Config with_vocabulary(const Config& config, const tokenizers::Tokenizer* tokenizer) {
+    if (!tokenizer || config.has("vocab_size") || config.has("text_config")) return config;
+    Json json = config.json();
+    json.set("vocab_size", tokenizer->size());
+    return {std::move(json), config.source()};
 }
 
 constexpr std::int64_t sentinels_of_spans = 100;  // as many as the published vocabularies have
@@ -161,15 +161,17 @@ StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>
         start.companions = {tokens};
     if (recipe.lora && !starts_from_weights(recipe))
         recipe.resolved.reject("lora.rank", "adapters need a model that has learned: name a checkpoint");
-    if (earlier && !recipe.lora)
+    if (earlier && !recipe.lora) {
         start.model = load_model(recipe, *earlier);
-    else if (starts_from_weights(recipe))
+    } else if (starts_from_weights(recipe)) {
         start.model = load_model(recipe, recipe.resolved.text("model"));
-    else
-        start.model =
-            models::initialised(with_vocabulary(config_of(recipe), start.tokenizer.get()), recipe.seed, DType::F32);
-    if (!recipe.tokenizer.empty())
-        with_vocabulary(start.model->config, start.tokenizer.get());  // refuses what is too small
+        // A checkpoint's own tokenizer may have tokens that its model never sees.
+        if (!recipe.tokenizer.empty()) refuse_small_vocabulary(start.model->config, start.tokenizer.get());
+    } else {
+        const Config config = with_vocabulary(config_of(recipe), start.tokenizer.get());
+        refuse_small_vocabulary(config, start.tokenizer.get());
+        start.model = models::initialised(config, recipe.seed, DType::F32);
+    }
     if (!earlier && !recipe.resolved.text("weights").empty()) take_weights(*start.model, recipe);
     convert(*start.model, recipe);
     if (device != cpu) nn::move_to(*start.model, device);

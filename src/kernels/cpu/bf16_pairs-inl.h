@@ -19,23 +19,22 @@ HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// sum + a · b, for numbers and for pairs of bf16.
-template <class D, class V>
-HWY_INLINE hn::Vec<D> multiply_add(D, V a, V b, hn::Vec<D> sum) {
-    if constexpr (std::is_same_v<V, hn::Vec<D>>) {
-        return hn::MulAdd(a, b, sum);
-    } else {
-#if TESSERA_BF16_PAIRS
-        asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
-#endif
-        return sum;
-    }
+// sum + a · b
+template <class D>
+HWY_INLINE hn::Vec<D> multiply_add(D, hn::Vec<D> a, hn::Vec<D> b, hn::Vec<D> sum) {
+    return hn::MulAdd(a, b, sum);
 }
 
 #if TESSERA_BF16_PAIRS
 
 using Floats = hn::Vec<hn::ScalableTag<float>>;
 using Pairs = hn::Vec<hn::ScalableTag<Bf16Pair>>;
+
+// The same over both numbers of each pair.
+HWY_INLINE Floats multiply_add(hn::ScalableTag<float>, Pairs a, Pairs b, Floats sum) {
+    asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
+    return sum;
+}
 
 // Neighbours of the one vector after the other, rounded.
 HWY_INLINE Pairs rounded_pairs(Floats low, Floats high) {
