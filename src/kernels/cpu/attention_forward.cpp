@@ -31,7 +31,7 @@ class ForwardBlock {
         : settings_(settings),
           views_(views),
           sizes_(sizes),
-          queries_(settings, views.query),
+          queries_(settings, views.query, QueryUse::scores),
           stride_(tile_stride<T>(sizes.value_width)),
           out_(query_block * stride_) {}
 

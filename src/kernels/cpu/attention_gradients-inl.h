@@ -24,7 +24,10 @@ class GradientQueries {
    public:
     GradientQueries(const kernels::AttentionSettings& settings, const kernels::AttentionBackward& views,
                     const AttentionSizes& sizes)
-        : views_(views), sizes_(sizes), columns_(settings, views.query), out_gradient_(views.out_gradient) {}
+        : views_(views),
+          sizes_(sizes),
+          columns_(settings, views.query, QueryUse::gradients),
+          out_gradient_(views.out_gradient, QueryUse::gradients) {}
 
     void start(const QueryBlock& block) {
         columns_.start(block);

@@ -59,12 +59,13 @@ class QueryRows<float, Bf16Pair> {
    public:
     static constexpr std::int64_t transposed_stride = tile_stride<Bf16Pair>(query_block);
 
-    explicit QueryRows(const View& view)
+    QueryRows(const View& view, QueryUse use)
         : view_(view),
+          use_(use),
           width_(view.size(3)),
           stride_(tile_stride<float>(width_)),
           along_stride_(tile_stride<Bf16Pair>(words_of<Bf16Pair>(width_))),
-          rows_(query_block / 2 * stride_),
+          rows_(use == QueryUse::scores ? 1 : query_block / 2 * stride_),
           along_(query_block * along_stride_),
           transposed_(words_of<Bf16Pair>(width_) * transposed_stride) {}
 
@@ -80,6 +81,7 @@ class QueryRows<float, Bf16Pair> {
         // Moved as numbers of the same size.
         transpose_tile(reinterpret_cast<const float*>(along_.data()), along_stride_, query_block,
                        words_of<Bf16Pair>(width_), reinterpret_cast<float*>(transposed_.data()), transposed_stride);
+        if (use_ == QueryUse::scores) return;
         for (std::int64_t i = 0; i < block.count; i += 2)
             load_pairs_across(address(i), i + 1 < block.count ? address(i + 1) : nullptr, width_,
                               rows_.data() + i / 2 * stride_, stride_);
@@ -92,6 +94,7 @@ class QueryRows<float, Bf16Pair> {
 
    private:
     const View& view_;
+    QueryUse use_;
     std::int64_t width_, stride_, along_stride_;
     Scratch<Bf16Pair> rows_, along_, transposed_;
 };

@@ -14,6 +14,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
 
+// What the rows of queries are for: scores alone, as in forward, or gradients of keys and values too.
+enum class QueryUse { scores, gradients };
+
 // The rows of a block's queries in a (B, Tq, H, D) view, in words that products take: transposed, for products over the
 // width, a column per query; and as they are, for products over the queries.
 template <class T, class Word = T>
@@ -21,7 +24,7 @@ class QueryRows {
    public:
     static constexpr std::int64_t transposed_stride = tile_stride<T>(query_block);
 
-    explicit QueryRows(const View& view)
+    QueryRows(const View& view, QueryUse)
         : view_(view),
           width_(view.size(3)),
           stride_(tile_stride<T>(width_)),

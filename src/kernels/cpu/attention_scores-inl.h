@@ -31,7 +31,8 @@ constexpr double no_score = -1e30;
 template <class T, class Word = T>
 class QueryColumns {
    public:
-    QueryColumns(const kernels::AttentionSettings& settings, const View& query) : settings_(settings), rows_(query) {}
+    QueryColumns(const kernels::AttentionSettings& settings, const View& query, QueryUse use)
+        : settings_(settings), rows_(query, use) {}
 
     void start(const QueryBlock& block) {
         block_ = block;
