@@ -61,7 +61,8 @@ std::unique_ptr<Model> initialised(const Config& config, std::uint64_t seed, DTy
     std::unique_ptr<Model> model = build(config);
     for (const auto& [name, tensor] : nn::parameters(*model))
         if (!is_integer(tensor->dtype())) *tensor = Tensor::deferred(tensor->shape(), dtype);
-    nn::initialise(*model, {.seed = seed}, {config.number("initializer_range", 0.02), model->deviations}, on_parameter);
+    nn::initialise(*model, {.seed = seed},
+                   {config.number("initializer_range", nn::Deviation().usual), model->deviations}, on_parameter);
     return model;
 }
 

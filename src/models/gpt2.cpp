@@ -68,7 +68,7 @@ static std::unique_ptr<Model> gpt2(const Config& config) {
     auto model = std::make_unique<Decoder>(config, std::move(parts), gpt2_weights());
     // What is added to the stream begins smaller the more layers add to it.
     const double added = config.number("initializer_range", 0.02) / std::sqrt(2 * layers);
-    model->deviations = {{"attention.output.weight", added}, {"feed_forward.down.weight", added}};
+    model->deviations = {{"", "attention.output.weight", added}, {"", "feed_forward.down.weight", added}};
     return model;
 }
 

@@ -44,6 +44,8 @@ class PaliGemma : public Model {
           language_(std::move(language)),
           image_token_(paligemma_image_token(settings)) {
         config = settings;
+        deviations = {{"vision.", "", read_part_deviation(settings, "vision_config")},
+                      {"", "", read_part_deviation(settings, "text_config")}};
         add_part(weights, siglip_vision_weights(), "vision.", "vision_tower.");
         weights.names.push_back({"projector", "multi_modal_projector.linear"});
         weights.names.push_back({"language.head", "lm_head"});

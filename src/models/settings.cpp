@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "nn/module.h"
 
 namespace tessera::models {
 namespace {
@@ -98,6 +99,11 @@ double read_soft_cap(const Config& config, const char* field, double fallback) {
     const double cap = config.is_null(field) ? 0 : config.number(field, fallback);
     if (!(cap >= 0)) config.reject(field, text_of("must not be below 0, found ", cap));
     return cap;
+}
+
+double read_part_deviation(const Config& whole, const char* section) {
+    constexpr const char* field = "initializer_range";
+    return whole.section_or_empty(section).number(field, whole.number(field, nn::Deviation().usual));
 }
 
 std::int64_t read_padding(const Config& config, std::int64_t fallback, std::int64_t vocabulary) {

@@ -52,6 +52,9 @@ std::int64_t read_padding(const Config& config, std::int64_t fallback, std::int6
 // A token's id, below the size of the vocabulary.
 std::int64_t read_token(const Config& config, const char* field, std::int64_t fallback, std::int64_t vocabulary);
 
+// The spread of a part's first weights: its section's initializer_range, or the whole model's.
+double read_part_deviation(const Config& whole, const char* section);
+
 // rope_parameters, or rope_theta and rope_scaling; `layer_type` picks one where they differ by kind of layer
 // ("sliding_attention"). The rotary width is head_width times partial_rotary_factor.
 struct RopeDefaults {

@@ -106,6 +106,8 @@ class Siglip : public Model {
                 .reject("projection_size",
                         text_of("texts of width ", text_.out_width(), " cannot meet pictures of ", vision_.width()));
         config = settings;
+        deviations = {{"vision.", "", read_part_deviation(settings, "vision_config")},
+                      {"text.", "", read_part_deviation(settings, "text_config")}};
         weights = siglip_weights();
     }
 

@@ -79,11 +79,11 @@ std::vector<nn::Deviation::Other> t5_deviations(const Config& config, const nn::
         return factor / std::sqrt(static_cast<double>(size));
     };
     const std::int64_t width = attention.width;
-    return {{"tokens.weight", root(1)},
-            {"query.weight", root(width * attention.head_width)},
-            {"output.weight", root(attention.heads * attention.head_width)},
-            {"down.weight", root(hidden)},
-            {".weight", root(width)}};
+    return {{"", "tokens.weight", root(1)},
+            {"", "query.weight", root(width * attention.head_width)},
+            {"", "output.weight", root(attention.heads * attention.head_width)},
+            {"", "down.weight", root(hidden)},
+            {"", ".weight", root(width)}};
 }
 
 }  // namespace

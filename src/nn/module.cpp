@@ -70,7 +70,7 @@ bool is_bias(const std::string& name) { return name.substr(name.rfind('.') + 1).
 
 double Deviation::of(const std::string& name) const {
     for (const Other& other : others)
-        if (name.ends_with(other.ending)) return other.value;
+        if (name.starts_with(other.beginning) && name.ends_with(other.ending)) return other.value;
     return usual;
 }
 

@@ -81,7 +81,7 @@ void convert_to(Module& module, DType dtype);
 struct Deviation {
     double usual = 0.02;
     struct Other {
-        std::string ending;  // of a parameter's name
+        std::string beginning, ending;  // of a parameter's name
         double value;
     };
     std::vector<Other> others = {};
