@@ -118,6 +118,9 @@ ScenePlan draw_plan(SceneTask task, const SceneSettings& settings, Draws& draws)
         case SceneTask::where:
             return {.things = draw_things(std::min(2 + draws.below(2), settings.most), false, settings, draws)};
         case SceneTask::detect: return plan_detect(settings, draws);
+        case SceneTask::all:
+            return {.things = draw_things(std::min(1 + draws.below(most_scene_things), settings.most), true, settings,
+                                          draws)};
         case SceneTask::ocr: break;
     }
     ScenePlan plan{.things = {draw_text(false, settings, draws)}};

@@ -61,6 +61,17 @@ Holds stands(const Box& box, const Direction& direction, const Box& from, std::i
     return along >= beside + size / 6 ? Holds::yes : Holds::unclear;
 }
 
+// Adds "<loc…><loc…><loc…><loc…> name" to those before it.
+void append_detection(std::string& list, const SceneObject& object, std::int64_t size) {
+    if (!list.empty()) list += " ; ";
+    const Box& box = object.box;
+    for (const std::int64_t edge : {box.top, box.left, box.bottom, box.right}) {
+        const std::string digits = std::to_string(location_of(edge, size));
+        list += text_of("<loc", std::string(4 - digits.size(), '0'), digits, ">");
+    }
+    list += text_of(" ", object.name);
+}
+
 }  // namespace
 
 std::optional<SceneQuestion> ask_caption(std::span<const SceneObject> objects, std::int64_t size) {
@@ -133,17 +144,16 @@ SceneQuestion ask_detect(std::span<const SceneObject> objects, std::span<const s
     SceneQuestion question{.prefix = "detect"};
     for (const std::string& name : names) {
         question.prefix += text_of(name == names.front() ? " " : " ; ", name);
-        for (const SceneObject* object : left_to_right(objects)) {
-            if (object->name != name) continue;
-            if (!question.suffix.empty()) question.suffix += " ; ";
-            const Box& box = object->box;
-            for (const std::int64_t edge : {box.top, box.left, box.bottom, box.right}) {
-                const std::string digits = std::to_string(location_of(edge, size));
-                question.suffix += text_of("<loc", std::string(4 - digits.size(), '0'), digits, ">");
-            }
-            question.suffix += text_of(" ", name);
-        }
+        for (const SceneObject* object : left_to_right(objects))
+            if (object->name == name) append_detection(question.suffix, *object, size);
     }
+    return question;
+}
+
+SceneQuestion ask_detect_all(std::span<const SceneObject> objects, std::int64_t size) {
+    SceneQuestion question{.prefix = "detect all"};
+    for (const SceneObject* object : left_to_right(objects))
+        if (object->kind != SceneObject::Kind::text) append_detection(question.suffix, *object, size);
     return question;
 }
 

@@ -4,6 +4,7 @@
 //     answer en how many dogs are there?      2
 //     answer en what is left of the cup?      dog
 //     detect dog ; cup                        <loc0123><loc0040><loc0800><loc0500> dog ; <loc… cup
+//     detect all                              the same of everything but texts, from left to right
 //     ocr                                     the text
 #pragma once
 
@@ -36,6 +37,7 @@ std::optional<SceneQuestion> ask_where(std::span<const SceneObject> objects, std
 SceneQuestion ask_count(std::span<const SceneObject> objects, const std::string& name);
 // The names in the order they are given, each thing of a name from left to right.
 SceneQuestion ask_detect(std::span<const SceneObject> objects, std::span<const std::string> names, std::int64_t size);
+SceneQuestion ask_detect_all(std::span<const SceneObject> objects, std::int64_t size);
 SceneQuestion ask_ocr(std::span<const SceneObject> objects);
 
 std::int64_t location_of(std::int64_t pixel, std::int64_t size);  // as <locNNNN> says it

@@ -63,7 +63,7 @@ void SceneScores::add(SceneTask task, std::string_view expected, std::string_vie
     SceneScore& score = scores_[static_cast<std::size_t>(task)];
     ++score.asked;
     if (answer == expected) ++score.exact;
-    if (task == SceneTask::detect) score.overlap += box_overlap(expected, answer);
+    if (tells_boxes(task)) score.overlap += box_overlap(expected, answer);
     score.edits += edit_distance(expected, answer);
     score.characters += static_cast<std::int64_t>(expected.size());
 }
@@ -75,7 +75,7 @@ formats::Json SceneScores::json() const {
         if (score.asked == 0) continue;
         formats::Json one = formats::Json::object().set("asked", score.asked).set("exact_match", score.exact_share());
         const auto task = static_cast<SceneTask>(i);
-        if (task == SceneTask::detect) one.set("mean_iou", score.mean_overlap());
+        if (tells_boxes(task)) one.set("mean_iou", score.mean_overlap());
         if (task == SceneTask::ocr) one.set("character_error", score.character_error());
         all.set(scene_task_names[i], std::move(one));
     }

@@ -71,6 +71,7 @@ std::vector<std::string> object_names(const Config& file, bool has_styles) {
                                        [](char c) { return (c >= 'a' && c <= 'z') || c == ' ' || c == '-'; });
         if (!plain || name.front() == ' ' || name.back() == ' ' || name.find("  ") != name.npos)
             file.reject("objects", text_of("'", name, "' is no name; small letters, with single spaces between words"));
+        if (name == "all") file.reject("objects", "'all' asks for everything (detect all)");
         if (is_shape_word(name.substr(name.rfind(' ') + 1)))
             file.reject("objects", text_of("'", name, "' is what a shape is called"));
     }

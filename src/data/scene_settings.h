@@ -14,9 +14,10 @@
 
 namespace tessera::data {
 
-enum class SceneTask : std::uint8_t { caption, count, where, detect, ocr };
-constexpr std::size_t scene_tasks = 5;
-constexpr std::array<const char*, scene_tasks> scene_task_names = {"caption", "count", "where", "detect", "ocr"};
+enum class SceneTask : std::uint8_t { caption, count, where, detect, ocr, all };
+constexpr std::size_t scene_tasks = 6;
+constexpr std::array<const char*, scene_tasks> scene_task_names = {"caption", "count", "where", "detect", "ocr", "all"};
+constexpr bool tells_boxes(SceneTask task) { return task == SceneTask::detect || task == SceneTask::all; }
 
 constexpr std::int64_t most_scene_things = 5;
 

@@ -146,6 +146,11 @@ void check_where(const Scene& scene) {
         EXPECT_EQ(stands(object), object.name == scene.suffix) << scene.prefix << " " << scene.suffix;
 }
 
+bool lies_in(const SceneObject& object, const Detection::Box& box) {
+    return object.box.left == box.left && object.box.top == box.top && object.box.right == box.right &&
+           object.box.bottom == box.bottom;
+}
+
 void check_detect(const Scene& scene) {
     ASSERT_TRUE(scene.prefix.starts_with("detect "));
     std::vector<Detection> expected;
@@ -162,18 +167,31 @@ void check_detect(const Scene& scene) {
     for (std::size_t i = 0; i < found.size(); ++i) {
         EXPECT_EQ(found[i].label, expected[i].label);
         const Detection::Box box = found[i].box(112, 112);
-        EXPECT_EQ(std::count_if(scene.objects.begin(), scene.objects.end(),
-                                [&](const SceneObject& object) {
-                                    return object.name == found[i].label && object.box.left == box.left &&
-                                           object.box.top == box.top && object.box.right == box.right &&
-                                           object.box.bottom == box.bottom;
-                                }),
+        EXPECT_EQ(std::count_if(
+                      scene.objects.begin(), scene.objects.end(),
+                      [&](const SceneObject& object) { return object.name == found[i].label && lies_in(object, box); }),
                   1)
             << scene.suffix;
         if (i > 0 && found[i].label == found[i - 1].label) {
             EXPECT_LE(found[i - 1].box(112, 112).left + found[i - 1].box(112, 112).right, box.left + box.right);
         }
     }
+}
+
+void check_all(const Scene& scene) {
+    EXPECT_EQ(scene.prefix, "detect all");
+    const std::vector<Detection> found = read_detections(scene.suffix);
+    ASSERT_EQ(found.size(), scene.objects.size()) << scene.suffix;
+    std::set<const SceneObject*> known;
+    std::int64_t last = 0;
+    for (const Detection& detection : found) {
+        const Detection::Box box = detection.box(112, 112);
+        for (const SceneObject& object : scene.objects)
+            if (object.name == detection.label && lies_in(object, box)) known.insert(&object);
+        EXPECT_LE(last, box.left + box.right) << scene.suffix;
+        last = box.left + box.right;
+    }
+    EXPECT_EQ(known.size(), found.size()) << scene.suffix;
 }
 
 // Names in the order of the words, one for each thing.
@@ -225,6 +243,7 @@ TEST(Scenes, AnswersAreWhatThePictureShows) {
             case SceneTask::count: check_count(scene); break;
             case SceneTask::where: check_where(scene); break;
             case SceneTask::detect: check_detect(scene); break;
+            case SceneTask::all: check_all(scene); break;
             case SceneTask::ocr:
                 EXPECT_EQ(scene.prefix, "ocr");
                 EXPECT_EQ(scene.suffix, scene.text);
@@ -334,6 +353,7 @@ TEST(Scenes, BadFilesAreNamedWithTheirField) {
     refuse(R"("styles": ["plain"], "objects": ["dragon"])", {"objects", "dragon"});
     refuse(R"("styles": ["plain"], "objects": ["Dog; cup"])", {"objects", "Dog; cup"});
     refuse(R"("styles": ["plain"], "objects": ["red circle"])", {"objects", "red circle"});
+    refuse(R"("styles": ["plain"], "objects": ["all"])", {"objects", "'all'"});
     refuse(R"("objects": ["dog"])", {"objects", "styles"});
     refuse(R"("most": 0)", {"most", "0"});
     refuse(R"("most": 1)", {"most", "where"});
