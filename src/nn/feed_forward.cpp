@@ -1,5 +1,7 @@
 #include "nn/feed_forward.h"
 
+#include <array>
+
 #include "ops/binary.h"
 #include "ops/gated.h"
 #include "ops/unary.h"
@@ -37,13 +39,16 @@ FeedForward::FeedForward(const FeedForwardSettings& settings)
     if (gated) gate = Linear(settings.width, settings.hidden, settings.has_bias);
 }
 
+Tensor FeedForward::hidden_of(const Tensor& x, const Context& context, DType dtype) const {
+    if (!gated) return activate(activation, up.forward(x, context, dtype));
+    const std::vector<Tensor> both = forward_side_by_side(std::array{&gate, &up}, x, context, dtype);
+    return gated_activation(activation, both[0], both[1]);
+}
+
 Tensor FeedForward::forward(const Tensor& x, const Context& context) const {
     constexpr std::uint64_t inside_feed_forward = 16;  // past the uses of the blocks, which hand down their own key
     const DType inner = up.factor_dtype(x);            // between the products nothing is wider than they take it
-    const Tensor raised = up.forward(x, context, inner);
-    const Tensor hidden =
-        gated ? gated_activation(activation, gate.forward(x, context, inner), raised) : activate(activation, raised);
-    return down.forward(drop(hidden, dropout, context, inside_feed_forward), context, x.dtype());
+    return down.forward(drop(hidden_of(x, context, inner), dropout, context, inside_feed_forward), context, x.dtype());
 }
 
 void FeedForward::visit(const Visitor& visitor) {

@@ -35,6 +35,9 @@ class FeedForward : public PositionWise {
     Activation activation;
     bool gated;
     double dropout;
+
+   private:
+    Tensor hidden_of(const Tensor& x, const Context& context, DType dtype) const;
 };
 
 // activation(gate) · up, fused where there is a kernel for it.

@@ -1,5 +1,7 @@
 #include "nn/linear.h"
 
+#include <algorithm>
+
 #include "ops/binary.h"
 #include "ops/cast.h"
 #include "ops/matmul.h"
@@ -10,7 +12,10 @@ Linear::Linear(std::int64_t in, std::int64_t out, bool has_bias, DType dtype)
     : weight(Tensor::deferred({out, in}, dtype)), bias(has_bias ? Tensor::deferred({out}, dtype) : Tensor()) {}
 
 Tensor Linear::forward(const Tensor& x, const Context& context, std::optional<DType> result) const {
-    const Tensor y = ops::linear(x, weight, bias, result);
+    return with_adapter(ops::linear(x, weight, bias, result), x, context);
+}
+
+Tensor Linear::with_adapter(const Tensor& y, const Tensor& x, const Context& context) const {
     return adapter ? ops::add(y, ops::cast(adapter->forward(x, context), y.dtype())) : y;
 }
 
@@ -20,6 +25,23 @@ void Linear::visit(const Visitor& visitor) {
     visitor("weight", weight);
     visitor("bias", bias);
     if (adapter) adapter->visit(visitor);
+}
+
+std::vector<Tensor> forward_side_by_side(std::span<const Linear* const> layers, const Tensor& x, const Context& context,
+                                         std::optional<DType> result) {
+    const DType factor = layers[0]->factor_dtype(x);
+    const bool agree = std::all_of(layers.begin(), layers.end(),
+                                   [&](const Linear* layer) { return layer->factor_dtype(x) == factor; });
+    std::vector<Tensor> results;
+    if (!agree) {
+        for (const Linear* layer : layers) results.push_back(layer->forward(x, context, result));
+        return results;
+    }
+    std::vector<ops::LinearMap> maps;
+    for (const Linear* layer : layers) maps.push_back({layer->weight, layer->bias});
+    results = ops::linear(x, maps, result);
+    for (std::size_t i = 0; i < layers.size(); ++i) results[i] = layers[i]->with_adapter(results[i], x, context);
+    return results;
 }
 
 }  // namespace tessera::nn

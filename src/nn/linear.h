@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "nn/context.h"
 #include "nn/module.h"
@@ -30,9 +31,16 @@ class Linear : public Layer {
     std::int64_t in_width() const { return weight.size(1); }
     std::int64_t out_width() const { return weight.size(0); }
 
+    // y is what the weight made of x.
+    Tensor with_adapter(const Tensor& y, const Tensor& x, const Context& context) const;
+
     Tensor weight;  // (out, in)
     Tensor bias;    // (out) or undefined
     std::unique_ptr<LinearAdapter> adapter;
 };
+
+// What several layers make of one x: in one op where all take it in the same dtype.
+std::vector<Tensor> forward_side_by_side(std::span<const Linear* const> layers, const Tensor& x, const Context& context,
+                                         std::optional<DType> result = {});
 
 }  // namespace tessera::nn

@@ -59,6 +59,23 @@ Tensor weight_gradient(const Tensor& output, const Tensor& x, const Tensor& weig
     return {};
 }
 
+void check_map(const Tensor& x, const LinearMap& map) {
+    const auto& [weight, bias] = map;
+    check_weight("linear", x, weight);
+    check(weight.rank() == 2 && x.rank() >= 1 && x.size(-1) == weight.size(1), "linear: x of ", x.shape(),
+          " does not fit a weight of ", weight.shape());
+    check(!bias.defined() || (bias.rank() == 1 && bias.size(0) == weight.size(0)), "linear: bias of ", bias.shape(),
+          " does not fit a weight of ", weight.shape());
+    if (bias.defined()) check_weight("linear", x, bias);
+}
+
+// How many rows there are, also where they are empty.
+std::int64_t rows_of(const Tensor& x) {
+    std::int64_t rows = 1;
+    for (int dim = 0; dim + 1 < x.rank(); ++dim) rows *= x.size(dim);
+    return rows;
+}
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
@@ -92,33 +109,46 @@ DType factor_dtype(const Tensor& x, const Tensor& weight) {
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, std::optional<DType> result) {
-    check_weight("linear", x, weight);
-    check(weight.rank() == 2 && x.rank() >= 1 && x.size(-1) == weight.size(1), "linear: x of ", x.shape(),
-          " does not fit a weight of ", weight.shape());
-    check(!bias.defined() || (bias.rank() == 1 && bias.size(0) == weight.size(0)), "linear: bias of ", bias.shape(),
-          " does not fit a weight of ", weight.shape());
-    if (bias.defined()) check_weight("linear", x, bias);
-    Shape shape = x.shape();
-    shape[x.rank() - 1] = weight.size(0);
-    const std::int64_t rows = weight.size(1) ? x.elements() / weight.size(1) : Shape(shape).elements();
-    const Tensor flat = reshape(x.detach(), {rows, weight.size(1)}).to(factor_dtype(x, weight));
-    const Tensor out = Tensor::empty(shape, result.value_or(x.dtype()), x.device());
-    multiply_by_weight(flat, weight.detach(), bias.detach(),
-                       out.with_layout({rows, weight.size(0)}, {weight.size(0), 1}, 0));
-    return record("linear", out, {x, weight, bias},
-                  [flat, weight, x_shape = x.shape(), x_dtype = x.dtype(), wants_x = x.requires_grad(),
-                   wants_weight = weight.requires_grad(),
-                   wants_bias = bias.requires_grad()](const Tensor& output_gradient) -> Gradients {
-                      const Tensor gradient = reshape(output_gradient, {flat.size(0), weight.size(0)});
-                      const Tensor factor = gradient.to(flat.dtype());
-                      Tensor dx;
-                      if (wants_x) {
-                          dx = Tensor::empty(x_shape, x_dtype, gradient.device());
-                          multiply_back_by_weight(factor, weight.detach(), reshape(dx, flat.shape()));
-                      }
-                      return {dx, wants_weight ? weight_gradient(factor, flat, weight) : Tensor(),
-                              wants_bias ? sum_to(gradient, {weight.size(0)}) : Tensor()};
-                  });
+    const LinearMap map{weight, bias};
+    return linear(x, std::span(&map, 1), result)[0];
+}
+
+std::vector<Tensor> linear(const Tensor& x, std::span<const LinearMap> maps, std::optional<DType> result) {
+    check(!maps.empty(), "linear: no weights");
+    std::vector<Tensor> inputs{x};
+    for (const LinearMap& map : maps) {
+        check_map(x, map);
+        check(factor_dtype(x, map.weight) == factor_dtype(x, maps[0].weight), "linear: weights of ",
+              maps[0].weight.dtype(), " and ", map.weight.dtype(), " side by side");
+        inputs.insert(inputs.end(), {map.weight, map.bias});
+    }
+    const std::int64_t width = x.size(-1), rows = rows_of(x);
+    const Tensor flat = reshape(x.detach(), {rows, width}).to(factor_dtype(x, maps[0].weight));
+    std::vector<Tensor> outputs;
+    for (const LinearMap& map : maps) {
+        const std::int64_t out_width = map.weight.size(0);
+        Shape shape = x.shape();
+        shape[x.rank() - 1] = out_width;
+        outputs.push_back(Tensor::empty(shape, result.value_or(x.dtype()), x.device()));
+        multiply_by_weight(flat, map.weight.detach(), map.bias.detach(),
+                           outputs.back().with_layout({rows, out_width}, {out_width, 1}, 0));
+    }
+    return record(
+        "linear", std::move(outputs), inputs,
+        [flat, maps = std::vector(maps.begin(), maps.end()), x_shape = x.shape(), x_dtype = x.dtype(),
+         wants_x = x.requires_grad()](const Gradients& output_gradients) -> Gradients {
+            const Tensor dx = wants_x ? Tensor::empty(x_shape, x_dtype, flat.device()) : Tensor();
+            Gradients gradients{dx};
+            for (std::size_t i = 0; i < maps.size(); ++i) {
+                const auto& [weight, bias] = maps[i];
+                const Tensor gradient = reshape(output_gradients[i], {flat.size(0), weight.size(0)});
+                const Tensor factor = gradient.to(flat.dtype());
+                if (wants_x) multiply_back_by_weight(factor, weight.detach(), reshape(dx, flat.shape()), i > 0);
+                gradients.push_back(weight.requires_grad() ? weight_gradient(factor, flat, weight) : Tensor());
+                gradients.push_back(bias.requires_grad() ? sum_to(gradient, {weight.size(0)}) : Tensor());
+            }
+            return gradients;
+        });
 }
 
 }  // namespace tessera::ops

@@ -72,15 +72,19 @@ void multiply_by_weight(const Tensor& x, const Tensor& weight, const Tensor& bia
     bring_home(result, out);
 }
 
-void multiply_back_by_weight(const Tensor& gradient, const Tensor& weight, const Tensor& out) {
+void multiply_back_by_weight(const Tensor& gradient, const Tensor& weight, const Tensor& out, bool adds) {
     const NoGrad no_grad;
     const auto gemm = kernels::gemm.on(gradient.device());
-    if (!is_quantised(weight.dtype())) return gemm(gradient.view(), weight.view(), {}, out.view(), {});
+    if (!is_quantised(weight.dtype()))
+        return gemm(gradient.view(), weight.view(), {}, out.view(), {.beta = adds ? 1.0 : 0.0});
     const DType dtype = compute_dtype(gradient.dtype());
     const Tensor wide = gradient.to(dtype), result = result_like(out, dtype);
-    if (weight.size(0) == 0) result.fill(0);
+    if (!adds)
+        result.fill(0);
+    else if (result.storage() != out.storage())
+        result.copy_from(out);
     for_panels(weight, dtype, [&](std::int64_t first, std::int64_t last, const Tensor& panel) {
-        gemm(slice(wide, 1, first, last).view(), panel.view(), {}, result.view(), {.beta = first > 0 ? 1.0 : 0.0});
+        gemm(slice(wide, 1, first, last).view(), panel.view(), {}, result.view(), {.beta = 1});
     });
     bring_home(result, out);
 }

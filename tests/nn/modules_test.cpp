@@ -87,7 +87,7 @@ TEST(Module, InitialValuesSpreadAsTheirNamesSay) {
         }
         Linear a{100, 100}, b{100, 100};
     } module;
-    initialise(module, {.seed = 3}, {.usual = 0.5, .others = {{"b.weight", 0.02}}});
+    initialise(module, {.seed = 3}, {.usual = 0.5, .others = {{"", "b.weight", 0.02}}});
     const auto deviation = [](const Tensor& weight) {
         double squares = 0;
         for (const float value : weight.to_vector<float>()) squares += value * value;

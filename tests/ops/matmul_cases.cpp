@@ -63,6 +63,25 @@ void add_linear(Cases& out, const std::string& name, const Shape& x, std::int64_
              .cuda = true});
 }
 
+// One x under three weights, the second with a bias.
+void add_side_by_side(Cases& out, const Shape& x) {
+    const std::int64_t width = x.at(-1);
+    out.add({.name = text_of("linear/side_by_side/", width),
+             .inputs =
+                 {{.shape = x}, {.shape = {31, width}}, {.shape = {17, width}}, {.shape = {17}}, {.shape = {1, width}}},
+             .op =
+                 [](const Tensors& in) {
+                     const ops::LinearMap maps[] = {{in[1]}, {in[2], in[3]}, {in[4]}};
+                     return Tensors{ops::linear(in[0], maps)};
+                 },
+             .reference =
+                 [](const Tensors& in) {
+                     return Tensors{plain_linear(in[0], in[1], {}), plain_linear(in[0], in[2], in[3]),
+                                    plain_linear(in[0], in[4], {})};
+                 },
+             .cuda = true});
+}
+
 const RegisterCases matmul_cases{[](Cases& out) {
     for (const std::int64_t n : odd_sizes) {
         add_matmul(out, text_of("square/", n), {n, n}, {n, n});
@@ -93,6 +112,8 @@ const RegisterCases matmul_cases{[](Cases& out) {
     add_linear(out, "no_bias", {2, 5, 33}, 65, false);
     add_linear(out, "one_output", {40, 65}, 1, true);
     add_linear(out, "larger", {160, 129}, 200, true);
+    add_side_by_side(out, {2, 5, 33});
+    add_side_by_side(out, {70, 64});
 }};
 
 }  // namespace

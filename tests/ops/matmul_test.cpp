@@ -120,6 +120,47 @@ TEST(Matmul, SixteenBitOperandsMayGiveAFloatResult) {
         }
 }
 
+// What waits for backward in bf16, and what is decoded: in one op as one by one, whichever results have a gradient.
+TEST(Linear, NarrowWeightsSideBySideAreThoseOfEach) {
+    for (const DType narrow : {DType::BF16, DType::Q8_0})
+        for (const std::vector<std::size_t>& used : {std::vector<std::size_t>{0, 1}, {0}, {1}}) {
+            const auto made = [&](bool side_by_side) {
+                Tensor x = random_tensor({3, 5, 64}, 1).to(DType::F32);
+                x.set_requires_grad();
+                ops::LinearMap maps[] = {{random_tensor({32, 64}, 2).to(DType::F32).to(narrow)},
+                                         {random_tensor({48, 64}, 3).to(DType::F32).to(narrow)}};
+                if (narrow == DType::BF16)
+                    for (ops::LinearMap& map : maps) map.weight.set_requires_grad();
+                const Tensors y = side_by_side
+                                      ? ops::linear(x, maps)
+                                      : Tensors{ops::linear(x, maps[0].weight), ops::linear(x, maps[1].weight)};
+                Tensors outputs, gradients, seen{y[0].detach(), y[1].detach()};
+                for (const std::size_t i : used) {
+                    outputs.push_back(y[i]);
+                    gradients.push_back(random_tensor(y[i].shape(), 4 + i).to(DType::F32));
+                }
+                backward(outputs, gradients);
+                seen.push_back(x.grad());
+                if (narrow == DType::BF16)
+                    for (const std::size_t i : used) seen.push_back(maps[i].weight.grad());
+                return seen;
+            };
+            const Tensors together = made(true), apart = made(false);
+            ASSERT_EQ(together.size(), apart.size());
+            EXPECT_TRUE(same_bits(together[0], apart[0]) && same_bits(together[1], apart[1])) << text_of(narrow);
+            for (std::size_t i = 2; i < together.size(); ++i)
+                EXPECT_LE(relative_error(together[i], apart[i]), 1e-6) << text_of(narrow, ", ", i);
+        }
+}
+
+TEST(Linear, WeightsOfTwoKindsDoNotGoSideBySide) {
+    Tensor learned = Tensor::zeros({4, 6}, DType::BF16);
+    learned.set_requires_grad();
+    const ops::LinearMap maps[] = {{learned}, {Tensor::zeros({4, 6})}};
+    expect_error([&] { ops::linear(Tensor::zeros({2, 6}), maps); }, {"linear", "bf16", "f32"});
+    expect_error([&] { ops::linear(Tensor::zeros({2, 6}), std::span<const ops::LinearMap>()); }, {"linear"});
+}
+
 TEST(Matmul, GradientsNobodyWantsAreNotComputed) {
     Tensor weight = random_tensor({4, 3}, 1);
     weight.set_requires_grad();

@@ -1,6 +1,7 @@
 #include "nn/attention/dot_product.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "nn/attention/ring_cache.h"
@@ -86,12 +87,15 @@ DotProductAttention::DotProductAttention(const DotProductSettings& given) : sett
 }
 
 // Queries, keys and values go into products only: they are no wider than all of those take them.
-Tensor DotProductAttention::heads_of(const Linear& projection, const Tensor& x, std::int64_t heads,
-                                     const Context& context) const {
+std::vector<Tensor> DotProductAttention::heads_of(std::span<const Linear* const> projections, const Tensor& x,
+                                                  const Context& context) const {
     const DType factor = query.factor_dtype(x);
     const bool agree = key.factor_dtype(x) == factor && value.factor_dtype(x) == factor;
-    const Tensor projected = projection.forward(x, context, agree ? factor : x.dtype());
-    return ops::reshape(projected, {projected.size(0), projected.size(1), heads, settings_.head_width});
+    std::vector<Tensor> heads = forward_side_by_side(projections, x, context, agree ? factor : x.dtype());
+    for (Tensor& projected : heads)
+        projected = ops::reshape(projected, {projected.size(0), projected.size(1),
+                                             projected.size(2) / settings_.head_width, settings_.head_width});
+    return heads;
 }
 
 Tensor DotProductAttention::output_of(const Tensor& mixed, const Context& context, DType dtype) const {
@@ -130,9 +134,9 @@ void DotProductAttention::add_alibi(ops::AttentionOptions& how, const KeyValues&
 Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cache* cache) const {
     check(x.rank() == 3 && x.size(2) == settings_.width, "attention: input of shape ", x.shape(), ", expected (B, T, ",
           settings_.width, ")");
-    Tensor q = heads_of(query, x, settings_.heads, context);
-    Tensor k = heads_of(key, x, settings_.kv_heads, context);
-    const Tensor v = heads_of(value, x, settings_.kv_heads, context);
+    const std::vector<Tensor> heads = heads_of(std::array{&query, &key, &value}, x, context);
+    Tensor q = heads[0], k = heads[1];
+    const Tensor& v = heads[2];
     if (query_norm) q = query_norm->forward(q);
     if (key_norm) k = key_norm->forward(k);
     if (settings_.rope) {
@@ -161,7 +165,8 @@ std::unique_ptr<Cache> DotProductAttention::make_cache(std::int64_t capacity) co
 }
 
 KeyValues DotProductAttention::project(const Tensor& memory, const Context& context) const {
-    return {heads_of(key, memory, settings_.kv_heads, context), heads_of(value, memory, settings_.kv_heads, context)};
+    const std::vector<Tensor> heads = heads_of(std::array{&key, &value}, memory, context);
+    return {heads[0], heads[1]};
 }
 
 // The fused op keeps no weights, so they are made once more: q (B, U, H, D), k (B, S, K, D) → (B, U, S).
@@ -184,7 +189,7 @@ Tensor DotProductAttention::attend(const Tensor& x, const KeyValues& memory, con
                                    const Context& context) const {
     ops::AttentionOptions how = options(context);
     how.mask = mask;
-    const Tensor q = heads_of(query, x, settings_.heads, context);
+    const Tensor q = heads_of(std::array{&query}, x, context)[0];
     if (context.cross_attention) context.cross_attention->push_back(weights_of(q, memory.key, mask));
     return output_of(ops::attention(q, memory.key, memory.value, how), context, x.dtype());
 }

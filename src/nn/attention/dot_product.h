@@ -51,8 +51,9 @@ class DotProductAttention : public SelfAttention {
     std::unique_ptr<RmsNorm> query_norm, key_norm;
 
    private:
-    // One projection of x (B, T, width), cut into heads: (B, T, heads, head_width).
-    Tensor heads_of(const Linear& projection, const Tensor& x, std::int64_t heads, const Context& context) const;
+    // Projections of x (B, T, width), cut into heads: (B, T, heads, head_width) each.
+    std::vector<Tensor> heads_of(std::span<const Linear* const> projections, const Tensor& x,
+                                 const Context& context) const;
     Tensor output_of(const Tensor& mixed, const Context& context, DType dtype) const;
     ops::AttentionOptions options(const Context& context) const;
     Tensor weights_of(const Tensor& q, const Tensor& k, const ops::AttentionMask& mask) const;
