@@ -6,6 +6,7 @@
 #include "models/gguf_checkpoint.h"
 #include "models/llama2c_checkpoint.h"
 #include "models/presets.h"
+#include "models/settings.h"
 
 namespace tessera::models {
 Config config_named(const std::string& name) {
@@ -61,8 +62,7 @@ std::unique_ptr<Model> initialised(const Config& config, std::uint64_t seed, DTy
     std::unique_ptr<Model> model = build(config);
     for (const auto& [name, tensor] : nn::parameters(*model))
         if (!is_integer(tensor->dtype())) *tensor = Tensor::deferred(tensor->shape(), dtype);
-    nn::initialise(*model, {.seed = seed},
-                   {config.number("initializer_range", nn::Deviation().usual), model->deviations}, on_parameter);
+    nn::initialise(*model, {.seed = seed}, {read_deviation(config), model->deviations}, on_parameter);
     return model;
 }
 

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "core/error.h"
-#include "nn/module.h"
 
 namespace tessera::models {
 namespace {
@@ -101,9 +100,12 @@ double read_soft_cap(const Config& config, const char* field, double fallback) {
     return cap;
 }
 
+double read_deviation(const Config& config, double fallback) {
+    return config.number("initializer_range", config.number("init_std", fallback));
+}
+
 double read_part_deviation(const Config& whole, const char* section) {
-    constexpr const char* field = "initializer_range";
-    return whole.section_or_empty(section).number(field, whole.number(field, nn::Deviation().usual));
+    return read_deviation(whole.section_or_empty(section), read_deviation(whole));
 }
 
 std::int64_t read_padding(const Config& config, std::int64_t fallback, std::int64_t vocabulary) {

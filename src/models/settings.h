@@ -4,6 +4,7 @@
 
 #include "formats/config.h"
 #include "nn/feed_forward.h"
+#include "nn/module.h"
 #include "nn/rope.h"
 
 namespace tessera::models {
@@ -52,7 +53,9 @@ std::int64_t read_padding(const Config& config, std::int64_t fallback, std::int6
 // A token's id, below the size of the vocabulary.
 std::int64_t read_token(const Config& config, const char* field, std::int64_t fallback, std::int64_t vocabulary);
 
-// The spread of a part's first weights: its section's initializer_range, or the whole model's.
+// The spread of a new model's weights: initializer_range, or init_std as BART's family calls it.
+double read_deviation(const Config& config, double fallback = nn::Deviation().usual);
+// That of a part: its section's, or the whole model's.
 double read_part_deviation(const Config& whole, const char* section);
 
 // rope_parameters, or rope_theta and rope_scaling; `layer_type` picks one where they differ by kind of layer

@@ -79,5 +79,14 @@ TEST(FirstWeights, WhatGpt2AddsToItsStreamBeginsSmaller) {
     expect_spread(*model, 0.1, "tokens");
 }
 
+TEST(FirstWeights, BartsFamilyCallsTheSpreadInitStd) {
+    const auto model = initialised(config_of(R"({"model_type": "bart", "d_model": 48, "encoder_layers": 1,
+        "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 40,
+        "decoder_ffn_dim": 40, "vocab_size": 60, "max_position_embeddings": 20, "init_std": 0.1})"),
+                                   1);
+    expect_spread(*model, 0.1, "encoder.");
+    expect_spread(*model, 0.1, "decoder.");
+}
+
 }  // namespace
 }  // namespace tessera::models
