@@ -101,7 +101,13 @@ double read_soft_cap(const Config& config, const char* field, double fallback) {
 }
 
 double read_deviation(const Config& config, double fallback) {
-    return config.number("initializer_range", config.number("init_std", fallback));
+    for (const char* field : {"initializer_range", "init_std"}) {
+        if (!config.has(field)) continue;
+        const double deviation = config.number(field);
+        if (deviation < 0) config.reject(field, text_of("must not be below 0, found ", deviation));
+        return deviation;
+    }
+    return fallback;
 }
 
 double read_part_deviation(const Config& whole, const char* section) {

@@ -10,6 +10,7 @@ namespace tessera::models {
 namespace {
 
 using testing::config_of;
+using testing::expect_error;
 
 // Over all matrices whose names begin and end so.
 double spread_of(Model& model, const std::string& beginning, const std::string& ending) {
@@ -77,6 +78,11 @@ TEST(FirstWeights, WhatGpt2AddsToItsStreamBeginsSmaller) {
     expect_spread(*model, 0.05, "", "feed_forward.down.weight");
     expect_spread(*model, 0.1, "", "feed_forward.up.weight");
     expect_spread(*model, 0.1, "tokens");
+}
+
+TEST(FirstWeights, ASpreadBelowZeroIsRefused) {
+    expect_error([&] { initialised(config_of(paligemma("", with_range(-0.5), "")), 1); },
+                 {"config.json", "text_config.initializer_range", "-0.5"});
 }
 
 TEST(FirstWeights, BartsFamilyCallsTheSpreadInitStd) {
