@@ -41,7 +41,8 @@ FeedForward::FeedForward(const FeedForwardSettings& settings)
 
 Tensor FeedForward::hidden_of(const Tensor& x, const Context& context, DType dtype) const {
     if (!gated) return activate(activation, up.forward(x, context, dtype));
-    const std::vector<Tensor> both = forward_side_by_side(std::array{&gate, &up}, x, context, dtype);
+    std::array<Tensor, 2> both;
+    forward_side_by_side(std::array{&gate, &up}, x, context, dtype, both);
     return gated_activation(activation, both[0], both[1]);
 }
 

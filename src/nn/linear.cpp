@@ -5,6 +5,7 @@
 #include "ops/binary.h"
 #include "ops/cast.h"
 #include "ops/matmul.h"
+#include "tensor/tape.h"
 
 namespace tessera::nn {
 
@@ -27,21 +28,19 @@ void Linear::visit(const Visitor& visitor) {
     if (adapter) adapter->visit(visitor);
 }
 
-std::vector<Tensor> forward_side_by_side(std::span<const Linear* const> layers, const Tensor& x, const Context& context,
-                                         std::optional<DType> result) {
+void forward_side_by_side(std::span<const Linear* const> layers, const Tensor& x, const Context& context,
+                          std::optional<DType> result, std::span<Tensor> out) {
     const DType factor = layers[0]->factor_dtype(x);
     const bool agree = std::all_of(layers.begin(), layers.end(),
                                    [&](const Linear* layer) { return layer->factor_dtype(x) == factor; });
-    std::vector<Tensor> results;
-    if (!agree) {
-        for (const Linear* layer : layers) results.push_back(layer->forward(x, context, result));
-        return results;
+    if (!agree || !recording()) {  // a list of maps is for the tape: decoding takes nothing from the system
+        for (std::size_t i = 0; i < layers.size(); ++i) out[i] = layers[i]->forward(x, context, result);
+        return;
     }
     std::vector<ops::LinearMap> maps;
     for (const Linear* layer : layers) maps.push_back({layer->weight, layer->bias});
-    results = ops::linear(x, maps, result);
-    for (std::size_t i = 0; i < layers.size(); ++i) results[i] = layers[i]->with_adapter(results[i], x, context);
-    return results;
+    const std::vector<Tensor> results = ops::linear(x, maps, result);
+    for (std::size_t i = 0; i < layers.size(); ++i) out[i] = layers[i]->with_adapter(results[i], x, context);
 }
 
 }  // namespace tessera::nn

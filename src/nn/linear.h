@@ -39,8 +39,8 @@ class Linear : public Layer {
     std::unique_ptr<LinearAdapter> adapter;
 };
 
-// What several layers make of one x: in one op where all take it in the same dtype.
-std::vector<Tensor> forward_side_by_side(std::span<const Linear* const> layers, const Tensor& x, const Context& context,
-                                         std::optional<DType> result = {});
+// What several layers make of one x, into `out`: one op on the tape where all take it in the same dtype.
+void forward_side_by_side(std::span<const Linear* const> layers, const Tensor& x, const Context& context,
+                          std::optional<DType> result, std::span<Tensor> out);
 
 }  // namespace tessera::nn

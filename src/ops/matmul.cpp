@@ -69,11 +69,45 @@ void check_map(const Tensor& x, const LinearMap& map) {
     if (bias.defined()) check_weight("linear", x, bias);
 }
 
-// How many rows there are, also where they are empty.
-std::int64_t rows_of(const Tensor& x) {
-    std::int64_t rows = 1;
-    for (int dim = 0; dim + 1 < x.rank(); ++dim) rows *= x.size(dim);
-    return rows;
+// What linear keeps of x, and needs to know of it.
+struct LinearInput {
+    LinearInput(const Tensor& x, const LinearMap& map)
+        : shape(x.shape()), dtype(x.dtype()), wants_gradient(x.requires_grad()) {
+        std::int64_t rows = 1;  // also where they are empty
+        for (int dim = 0; dim + 1 < x.rank(); ++dim) rows *= x.size(dim);
+        factor = reshape(x.detach(), {rows, x.size(-1)}).to(factor_dtype(x, map.weight));
+    }
+    Tensor factor;  // (rows, in)
+    Shape shape;
+    DType dtype;
+    bool wants_gradient;
+};
+
+Tensor mapped(const Tensor& x, const LinearInput& input, const LinearMap& map, std::optional<DType> result) {
+    const std::int64_t rows = input.factor.size(0), width = map.weight.size(0);
+    Shape shape = input.shape;
+    shape[x.rank() - 1] = width;
+    const Tensor out = Tensor::empty(shape, result.value_or(x.dtype()), x.device());
+    multiply_by_weight(input.factor, map.weight.detach(), map.bias.detach(),
+                       out.with_layout({rows, width}, {width, 1}, 0));
+    return out;
+}
+
+// Of x, then of each map's weight and bias.
+Gradients linear_gradients(const LinearInput& input, std::span<const LinearMap> maps,
+                           std::span<const Tensor> output_gradients) {
+    const Tensor& x = input.factor;
+    const Tensor dx = input.wants_gradient ? Tensor::empty(input.shape, input.dtype, x.device()) : Tensor();
+    Gradients gradients{dx};
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+        const auto& [weight, bias] = maps[i];
+        const Tensor gradient = reshape(output_gradients[i], {x.size(0), weight.size(0)});
+        const Tensor factor = gradient.to(x.dtype());
+        if (dx.defined()) multiply_back_by_weight(factor, weight.detach(), reshape(dx, x.shape()), i > 0);
+        gradients.push_back(weight.requires_grad() ? weight_gradient(factor, x, weight) : Tensor());
+        gradients.push_back(bias.requires_grad() ? sum_to(gradient, {weight.size(0)}) : Tensor());
+    }
+    return gradients;
 }
 
 }  // namespace
@@ -110,45 +144,29 @@ DType factor_dtype(const Tensor& x, const Tensor& weight) {
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, std::optional<DType> result) {
     const LinearMap map{weight, bias};
-    return linear(x, std::span(&map, 1), result)[0];
+    check_map(x, map);
+    const LinearInput input(x, map);
+    return record("linear", mapped(x, input, map, result), {x, weight, bias},
+                  [input, map](const Tensor& gradient) -> Gradients {
+                      return linear_gradients(input, std::span(&map, 1), std::span(&gradient, 1));
+                  });
 }
 
 std::vector<Tensor> linear(const Tensor& x, std::span<const LinearMap> maps, std::optional<DType> result) {
     check(!maps.empty(), "linear: no weights");
-    std::vector<Tensor> inputs{x};
+    std::vector<Tensor> inputs{x}, outputs;
     for (const LinearMap& map : maps) {
         check_map(x, map);
         check(factor_dtype(x, map.weight) == factor_dtype(x, maps[0].weight), "linear: weights of ",
               maps[0].weight.dtype(), " and ", map.weight.dtype(), " side by side");
         inputs.insert(inputs.end(), {map.weight, map.bias});
     }
-    const std::int64_t width = x.size(-1), rows = rows_of(x);
-    const Tensor flat = reshape(x.detach(), {rows, width}).to(factor_dtype(x, maps[0].weight));
-    std::vector<Tensor> outputs;
-    for (const LinearMap& map : maps) {
-        const std::int64_t out_width = map.weight.size(0);
-        Shape shape = x.shape();
-        shape[x.rank() - 1] = out_width;
-        outputs.push_back(Tensor::empty(shape, result.value_or(x.dtype()), x.device()));
-        multiply_by_weight(flat, map.weight.detach(), map.bias.detach(),
-                           outputs.back().with_layout({rows, out_width}, {out_width, 1}, 0));
-    }
-    return record(
-        "linear", std::move(outputs), inputs,
-        [flat, maps = std::vector(maps.begin(), maps.end()), x_shape = x.shape(), x_dtype = x.dtype(),
-         wants_x = x.requires_grad()](const Gradients& output_gradients) -> Gradients {
-            const Tensor dx = wants_x ? Tensor::empty(x_shape, x_dtype, flat.device()) : Tensor();
-            Gradients gradients{dx};
-            for (std::size_t i = 0; i < maps.size(); ++i) {
-                const auto& [weight, bias] = maps[i];
-                const Tensor gradient = reshape(output_gradients[i], {flat.size(0), weight.size(0)});
-                const Tensor factor = gradient.to(flat.dtype());
-                if (wants_x) multiply_back_by_weight(factor, weight.detach(), reshape(dx, flat.shape()), i > 0);
-                gradients.push_back(weight.requires_grad() ? weight_gradient(factor, flat, weight) : Tensor());
-                gradients.push_back(bias.requires_grad() ? sum_to(gradient, {weight.size(0)}) : Tensor());
-            }
-            return gradients;
-        });
+    const LinearInput input(x, maps[0]);
+    for (const LinearMap& map : maps) outputs.push_back(mapped(x, input, map, result));
+    return record("linear", std::move(outputs), inputs,
+                  [input, maps = std::vector(maps.begin(), maps.end())](const Gradients& gradients) -> Gradients {
+                      return linear_gradients(input, maps, gradients);
+                  });
 }
 
 }  // namespace tessera::ops

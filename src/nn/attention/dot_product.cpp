@@ -1,7 +1,6 @@
 #include "nn/attention/dot_product.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "nn/attention/ring_cache.h"
@@ -87,11 +86,13 @@ DotProductAttention::DotProductAttention(const DotProductSettings& given) : sett
 }
 
 // Queries, keys and values go into products only: they are no wider than all of those take them.
-std::vector<Tensor> DotProductAttention::heads_of(std::span<const Linear* const> projections, const Tensor& x,
-                                                  const Context& context) const {
+template <std::size_t count>
+std::array<Tensor, count> DotProductAttention::heads_of(const std::array<const Linear*, count>& projections,
+                                                        const Tensor& x, const Context& context) const {
     const DType factor = query.factor_dtype(x);
     const bool agree = key.factor_dtype(x) == factor && value.factor_dtype(x) == factor;
-    std::vector<Tensor> heads = forward_side_by_side(projections, x, context, agree ? factor : x.dtype());
+    std::array<Tensor, count> heads;
+    forward_side_by_side(projections, x, context, agree ? factor : x.dtype(), heads);
     for (Tensor& projected : heads)
         projected = ops::reshape(projected, {projected.size(0), projected.size(1),
                                              projected.size(2) / settings_.head_width, settings_.head_width});
@@ -134,9 +135,7 @@ void DotProductAttention::add_alibi(ops::AttentionOptions& how, const KeyValues&
 Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cache* cache) const {
     check(x.rank() == 3 && x.size(2) == settings_.width, "attention: input of shape ", x.shape(), ", expected (B, T, ",
           settings_.width, ")");
-    const std::vector<Tensor> heads = heads_of(std::array{&query, &key, &value}, x, context);
-    Tensor q = heads[0], k = heads[1];
-    const Tensor& v = heads[2];
+    auto [q, k, v] = heads_of<3>({&query, &key, &value}, x, context);
     if (query_norm) q = query_norm->forward(q);
     if (key_norm) k = key_norm->forward(k);
     if (settings_.rope) {
@@ -165,8 +164,8 @@ std::unique_ptr<Cache> DotProductAttention::make_cache(std::int64_t capacity) co
 }
 
 KeyValues DotProductAttention::project(const Tensor& memory, const Context& context) const {
-    const std::vector<Tensor> heads = heads_of(std::array{&key, &value}, memory, context);
-    return {heads[0], heads[1]};
+    const auto [k, v] = heads_of<2>({&key, &value}, memory, context);
+    return {k, v};
 }
 
 // The fused op keeps no weights, so they are made once more: q (B, U, H, D), k (B, S, K, D) → (B, U, S).
@@ -189,7 +188,7 @@ Tensor DotProductAttention::attend(const Tensor& x, const KeyValues& memory, con
                                    const Context& context) const {
     ops::AttentionOptions how = options(context);
     how.mask = mask;
-    const Tensor q = heads_of(std::array{&query}, x, context)[0];
+    const Tensor q = heads_of<1>({&query}, x, context)[0];
     if (context.cross_attention) context.cross_attention->push_back(weights_of(q, memory.key, mask));
     return output_of(ops::attention(q, memory.key, memory.value, how), context, x.dtype());
 }

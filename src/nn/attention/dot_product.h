@@ -2,6 +2,7 @@
 // 2019), between them GQA (Ainslie et al. 2023): the one class serves all three.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "nn/attention/alibi.h"
@@ -52,8 +53,9 @@ class DotProductAttention : public SelfAttention {
 
    private:
     // Projections of x (B, T, width), cut into heads: (B, T, heads, head_width) each.
-    std::vector<Tensor> heads_of(std::span<const Linear* const> projections, const Tensor& x,
-                                 const Context& context) const;
+    template <std::size_t count>
+    std::array<Tensor, count> heads_of(const std::array<const Linear*, count>& projections, const Tensor& x,
+                                       const Context& context) const;
     Tensor output_of(const Tensor& mixed, const Context& context, DType dtype) const;
     ops::AttentionOptions options(const Context& context) const;
     Tensor weights_of(const Tensor& q, const Tensor& k, const ops::AttentionMask& mask) const;
