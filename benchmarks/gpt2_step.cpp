@@ -6,7 +6,7 @@
 #include "ops/concat.h"
 #include "ops/cross_entropy.h"
 #include "ops/gather.h"
-#include "ops/matmul.h"
+#include "ops/linear.h"
 #include "ops/norm.h"
 #include "ops/unary.h"
 #include "ops/views.h"

@@ -1,6 +1,6 @@
 // `linear` at the shapes of GPT-2 and of a small Llama, forward and backward through the tape, against the fastest bare
 // matrix product of the same sizes.
-#include "ops/matmul.h"
+#include "ops/linear.h"
 
 #include <fmt/core.h>
 

@@ -36,7 +36,7 @@ std::vector<std::string> answers_of(const inference::TextModel& model, const std
 void print_row(const data::SceneScores& scores, data::SceneTask task) {
     const data::SceneScore& score = scores[task];
     if (score.asked == 0) return;
-    std::printf("%-8s %7s questions   %5.1f %% exact", data::scene_task_names[static_cast<std::size_t>(task)],
+    std::printf("%-10s %7s questions   %5.1f %% exact", data::scene_task_names[static_cast<std::size_t>(task)],
                 with_separators(score.asked).c_str(), 100 * score.exact_share());
     if (data::tells_boxes(task)) std::printf("   mean IoU %.3f", score.mean_overlap());
     if (task == data::SceneTask::ocr) std::printf("   character error %.1f %%", 100 * score.character_error());

@@ -106,7 +106,7 @@ std::optional<SceneQuestion> SceneComposer::ask(const ScenePlan& plan, SceneTask
         case SceneTask::count: return ask_count(objects, plan.asked.front());
         case SceneTask::where: return ask_where(objects, settings_.size, draws);
         case SceneTask::detect: return ask_detect(objects, plan.asked, settings_.size);
-        case SceneTask::all: return ask_detect_all(objects, settings_.size);
+        case SceneTask::detect_all: return ask_detect_all(objects, settings_.size);
         case SceneTask::ocr: break;
     }
     return ask_ocr(objects);

@@ -118,7 +118,7 @@ ScenePlan draw_plan(SceneTask task, const SceneSettings& settings, Draws& draws)
         case SceneTask::where:
             return {.things = draw_things(std::min(2 + draws.below(2), settings.most), false, settings, draws)};
         case SceneTask::detect: return plan_detect(settings, draws);
-        case SceneTask::all:
+        case SceneTask::detect_all:
             return {.things = draw_things(std::min(1 + draws.below(most_scene_things), settings.most), true, settings,
                                           draws)};
         case SceneTask::ocr: break;

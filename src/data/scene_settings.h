@@ -14,10 +14,11 @@
 
 namespace tessera::data {
 
-enum class SceneTask : std::uint8_t { caption, count, where, detect, ocr, all };
+enum class SceneTask : std::uint8_t { caption, count, where, detect, ocr, detect_all };
 constexpr std::size_t scene_tasks = 6;
-constexpr std::array<const char*, scene_tasks> scene_task_names = {"caption", "count", "where", "detect", "ocr", "all"};
-constexpr bool tells_boxes(SceneTask task) { return task == SceneTask::detect || task == SceneTask::all; }
+constexpr std::array<const char*, scene_tasks> scene_task_names = {"caption", "count", "where",
+                                                                   "detect",  "ocr",   "detect-all"};
+constexpr bool tells_boxes(SceneTask task) { return task == SceneTask::detect || task == SceneTask::detect_all; }
 
 constexpr std::int64_t most_scene_things = 5;
 

@@ -9,7 +9,7 @@
 #include "ops/binary.h"
 #include "ops/cast.h"
 #include "ops/gather.h"
-#include "ops/matmul.h"
+#include "ops/linear.h"
 #include "ops/unary.h"
 #include "ops/views.h"
 

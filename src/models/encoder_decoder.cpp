@@ -5,7 +5,7 @@
 #include "models/loss_options.h"
 #include "models/stream.h"
 #include "ops/binary.h"
-#include "ops/matmul.h"
+#include "ops/linear.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
 

@@ -1,7 +1,7 @@
 #include "nn/embedding.h"
 
 #include "ops/gather.h"
-#include "ops/matmul.h"
+#include "ops/linear.h"
 
 namespace tessera::nn {
 

@@ -4,7 +4,7 @@
 
 #include "ops/binary.h"
 #include "ops/cast.h"
-#include "ops/matmul.h"
+#include "ops/linear.h"
 #include "tensor/tape.h"
 
 namespace tessera::nn {

@@ -4,6 +4,7 @@
 
 #include "ops/binary.h"
 #include "ops/cast.h"
+#include "ops/linear.h"
 #include "ops/matmul.h"
 #include "ops/random.h"
 #include "tensor/tape.h"

@@ -1,6 +1,6 @@
 #include "nn/patch_embedding.h"
 
-#include "ops/matmul.h"
+#include "ops/linear.h"
 #include "ops/views.h"
 
 namespace tessera::nn {

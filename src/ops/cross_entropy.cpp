@@ -7,7 +7,7 @@
 #include "kernels/gemm.h"
 #include "ops/binary.h"
 #include "ops/cast.h"
-#include "ops/matmul.h"
+#include "ops/linear.h"
 #include "ops/views.h"
 #include "tensor/tape.h"
 

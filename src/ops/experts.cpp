@@ -4,7 +4,7 @@
 #include "kernels/gemm.h"
 #include "kernels/reduce.h"
 #include "ops/binary.h"
-#include "ops/matmul.h"
+#include "ops/linear.h"
 #include "ops/views.h"
 #include "ops/weight_product.h"
 #include "tensor/tape.h"

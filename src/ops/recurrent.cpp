@@ -3,6 +3,7 @@
 #include "kernels/gemm.h"
 #include "kernels/recurrent.h"
 #include "ops/binary.h"
+#include "ops/linear.h"
 #include "ops/matmul.h"
 #include "ops/views.h"
 #include "tensor/tape.h"

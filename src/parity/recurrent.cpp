@@ -4,7 +4,7 @@
 
 #include "ops/additive_attention.h"
 #include "ops/binary.h"
-#include "ops/matmul.h"
+#include "ops/linear.h"
 #include "ops/views.h"
 #include "parity/comparison.h"
 #include "tensor/tape.h"

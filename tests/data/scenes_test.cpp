@@ -178,7 +178,7 @@ void check_detect(const Scene& scene) {
     }
 }
 
-void check_all(const Scene& scene) {
+void check_detect_all(const Scene& scene) {
     EXPECT_EQ(scene.prefix, "detect all");
     const std::vector<Detection> found = read_detections(scene.suffix);
     ASSERT_EQ(found.size(), scene.objects.size()) << scene.suffix;
@@ -243,7 +243,7 @@ TEST(Scenes, AnswersAreWhatThePictureShows) {
             case SceneTask::count: check_count(scene); break;
             case SceneTask::where: check_where(scene); break;
             case SceneTask::detect: check_detect(scene); break;
-            case SceneTask::all: check_all(scene); break;
+            case SceneTask::detect_all: check_detect_all(scene); break;
             case SceneTask::ocr:
                 EXPECT_EQ(scene.prefix, "ocr");
                 EXPECT_EQ(scene.suffix, scene.text);

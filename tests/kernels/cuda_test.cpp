@@ -9,6 +9,7 @@
 #include "core/memory.h"
 #include "kernels/gemm.h"
 #include "ops/binary.h"
+#include "ops/linear.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/views.h"

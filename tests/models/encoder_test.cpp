@@ -6,7 +6,7 @@
 #include <map>
 
 #include "models/catalog.h"
-#include "ops/matmul.h"
+#include "ops/linear.h"
 #include "ops/unary.h"
 #include "ops/views.h"
 #include "support/expect_error.h"

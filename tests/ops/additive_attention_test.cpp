@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "ops/binary.h"
-#include "ops/matmul.h"
+#include "ops/linear.h"
 #include "ops/views.h"
 #include "support/goldens.h"
 #include "support/op_case.h"

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/memory.h"
-#include "ops/matmul.h"
+#include "ops/linear.h"
 #include "support/expect_error.h"
 #include "support/op_case.h"
 #include "tensor/tape.h"

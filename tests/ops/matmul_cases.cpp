@@ -1,3 +1,4 @@
+#include "ops/linear.h"
 #include "ops/matmul.h"
 
 #include "ops/views.h"

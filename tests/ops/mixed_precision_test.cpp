@@ -4,6 +4,7 @@
 
 #include "ops/cross_entropy.h"
 #include "ops/experts.h"
+#include "ops/linear.h"
 #include "ops/matmul.h"
 #include "ops/views.h"
 #include "support/op_case.h"

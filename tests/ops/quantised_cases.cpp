@@ -1,5 +1,5 @@
 #include "ops/experts.h"
-#include "ops/matmul.h"
+#include "ops/linear.h"
 #include "ops/views.h"
 #include "support/quantised.h"
 

@@ -5,6 +5,7 @@
 #include "ops/binary.h"
 #include "ops/experts.h"
 #include "ops/gather.h"
+#include "ops/linear.h"
 #include "ops/matmul.h"
 #include "ops/unary.h"
 #include "ops/views.h"
