@@ -1,7 +1,7 @@
 // What the harness cannot say about matmul and linear: bad input, empty dimensions, 16-bit floats, large products at
 // several thread counts, results written into a given buffer.
-#include "ops/linear.h"
 #include "ops/matmul.h"
+#include "ops/linear.h"
 
 #include <gtest/gtest.h>
 
