@@ -38,7 +38,8 @@ void print_row(const data::SceneScores& scores, data::SceneTask task) {
     if (score.asked == 0) return;
     std::printf("%-10s %7s questions   %5.1f %% exact", data::scene_task_names[static_cast<std::size_t>(task)],
                 with_separators(score.asked).c_str(), 100 * score.exact_share());
-    if (data::tells_boxes(task)) std::printf("   mean IoU %.3f", score.mean_overlap());
+    if (data::tells_boxes(task))
+        std::printf("   mean IoU %.3f   %.1f %% of the boxes found", score.mean_overlap(), 100 * score.found_share());
     if (task == data::SceneTask::ocr) std::printf("   character error %.1f %%", 100 * score.character_error());
     std::printf("\n");
 }
@@ -51,7 +52,7 @@ int scenes_score_command(const std::vector<std::string>& arguments) {
     bool json = false;
     Arguments parser("scenes score",
                      "A model answers what is asked about scenes; exact answers are counted, boxes compared by their\n"
-                     "overlap, and texts by the characters that are wrong.",
+                     "overlap (found: half of it or more), and texts by the characters that are wrong.",
                      "tessera scenes score models/scenes-tiny recipes/scenes/held-out.scenes.json --count 500");
     parser.positional("DIR", folder, "a vision-language model's folder");
     parser.positional("FILE", file, "a set of scenes, .scenes.json");

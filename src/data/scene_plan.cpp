@@ -98,6 +98,8 @@ ScenePlan plan_caption(const SceneSettings& settings, Draws& draws) {
     return plan;
 }
 
+// One name in half of the pictures: to look a thing up by its name is learned from one name among several things, and
+// hardly at all where most questions name all there is, which can be answered without reading them.
 ScenePlan plan_detect(const SceneSettings& settings, Draws& draws) {
     ScenePlan plan{.things = draw_things(std::min(1 + draws.below(4), settings.most), true, settings, draws)};
     for (const SceneThing& thing : plan.things) {
@@ -105,7 +107,8 @@ ScenePlan plan_detect(const SceneSettings& settings, Draws& draws) {
         if (std::find(plan.asked.begin(), plan.asked.end(), name) == plan.asked.end()) plan.asked.push_back(name);
     }
     draws.shuffle(plan.asked);
-    plan.asked.resize(static_cast<std::size_t>(1 + draws.below(static_cast<std::int64_t>(plan.asked.size()))));
+    const auto most_asked = draws.below(2) == 0 ? 1 : static_cast<std::int64_t>(plan.asked.size());
+    plan.asked.resize(static_cast<std::size_t>(1 + draws.below(most_asked)));
     return plan;
 }
 

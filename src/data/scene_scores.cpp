@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/edit_distance.h"
 #include "data/detections.h"
 
 namespace tessera::data {
@@ -25,9 +26,10 @@ double intersection_over_union(const Detection& a, const Detection& b) {
 
 }  // namespace
 
-double box_overlap(std::string_view expected, std::string_view answer) {
+BoxMatch match_boxes(std::string_view expected, std::string_view answer) {
     const std::vector<Detection> wanted = read_detections(expected), found = read_detections(answer);
-    if (wanted.empty() && found.empty()) return 1;
+    if (wanted.empty() && found.empty()) return {.overlap = 1};
+    BoxMatch match{.wanted = static_cast<std::int64_t>(wanted.size())};
     std::vector<std::tuple<double, std::size_t, std::size_t>> pairs;
     for (std::size_t i = 0; i < wanted.size(); ++i)
         for (std::size_t j = 0; j < found.size(); ++j)
@@ -35,35 +37,26 @@ double box_overlap(std::string_view expected, std::string_view answer) {
                 pairs.emplace_back(-intersection_over_union(wanted[i], found[j]), i, j);
     std::sort(pairs.begin(), pairs.end());
     std::vector<bool> is_paired(wanted.size()), is_used(found.size());
-    double total = 0;
-    for (const auto& [overlap, i, j] : pairs) {
+    for (const auto& [minus_overlap, i, j] : pairs) {
         if (is_paired[i] || is_used[j]) continue;
         is_paired[i] = is_used[j] = true;
-        total -= overlap;
+        match.overlap -= minus_overlap;
+        if (minus_overlap <= -0.5) ++match.found;
     }
-    return total / static_cast<double>(std::max(wanted.size(), found.size()));
-}
-
-std::int64_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<std::int64_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<std::int64_t>(j);
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::int64_t diagonal = row[0];
-        row[0] = static_cast<std::int64_t>(i);
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::int64_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
-        }
-    }
-    return row[b.size()];
+    match.overlap /= static_cast<double>(std::max(wanted.size(), found.size()));
+    return match;
 }
 
 void SceneScores::add(SceneTask task, std::string_view expected, std::string_view answer) {
     SceneScore& score = scores_[static_cast<std::size_t>(task)];
     ++score.asked;
     if (answer == expected) ++score.exact;
-    if (tells_boxes(task)) score.overlap += box_overlap(expected, answer);
+    if (tells_boxes(task)) {
+        const BoxMatch match = match_boxes(expected, answer);
+        score.overlap += match.overlap;
+        score.boxes += match.wanted;
+        score.found += match.found;
+    }
     score.edits += edit_distance(expected, answer);
     score.characters += static_cast<std::int64_t>(expected.size());
 }
@@ -75,7 +68,7 @@ formats::Json SceneScores::json() const {
         if (score.asked == 0) continue;
         formats::Json one = formats::Json::object().set("asked", score.asked).set("exact_match", score.exact_share());
         const auto task = static_cast<SceneTask>(i);
-        if (tells_boxes(task)) one.set("mean_iou", score.mean_overlap());
+        if (tells_boxes(task)) one.set("mean_iou", score.mean_overlap()).set("found", score.found_share());
         if (task == SceneTask::ocr) one.set("character_error", score.character_error());
         all.set(scene_task_names[i], std::move(one));
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/edit_distance.h"
 #include "core/error.h"
 
 namespace tessera::training {
@@ -216,22 +217,6 @@ Json nested(const Values& values) {
     return all;
 }
 
-// How many letters must change, come or go (Levenshtein 1965).
-std::size_t distance(const std::string& a, const std::string& b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-        }
-    }
-    return row.back();
-}
-
 }  // namespace
 
 std::span<const RecipeKey> recipe_keys() { return keys; }
@@ -251,11 +236,11 @@ const char* describe(KeyKind kind) {
 
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
     std::string nearest;
-    std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+    std::int64_t least = std::max<std::int64_t>(2, static_cast<std::int64_t>(name.size()) / 3) + 1;
     for (const std::string& candidate : known) {
         const std::size_t dot = candidate.rfind('.');
         const std::string last = dot == candidate.npos ? candidate : candidate.substr(dot + 1);
-        const std::size_t changes = std::min(distance(name, candidate), distance(name, last));
+        const std::int64_t changes = std::min(edit_distance(name, candidate), edit_distance(name, last));
         if (changes < least) {
             least = changes;
             nearest = candidate;

@@ -277,6 +277,20 @@ TEST(Scenes, CountsAndTextsAreSpread) {
     for (const int count : {numbers, capitals, words}) EXPECT_GT(count, 25);
 }
 
+TEST(Scenes, OneThingAmongOthersIsAskedForOften) {
+    const SceneSet set;
+    const Scenes scenes = set.open(everything + R"(, "tasks": {"detect": 1})");
+    int one_of_several = 0, several = 0;
+    for (std::int64_t i = 0; i < 200; ++i) {
+        const Scene scene = scenes.at(i);
+        const bool names_several = scene.prefix.find(';') != scene.prefix.npos;
+        several += names_several;
+        one_of_several += !names_several && read_detections(scene.suffix).size() < scene.objects.size();
+    }
+    EXPECT_GT(one_of_several, 60);
+    EXPECT_GT(several, 40);
+}
+
 TEST(Scenes, EachSettingChangesWhatItSays) {
     const SceneSet set;
     const Scenes plain = set.open(everything + R"(, "shapes": false, "tasks": {"detect": 1})");
