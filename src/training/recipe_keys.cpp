@@ -258,7 +258,11 @@ formats::Config resolve_recipe(Json recipe, const std::vector<std::string>& over
         if (!key.fallback)
             check(std::any_of(values.begin(), values.end(), [&](const auto& pair) { return pair.first == &key; }),
                   source, ": ", key.name, " is missing: ", key.help);
-    return {nested(values), source};
+    // Whatever is found wrong later may have come from either.
+    std::string origin = source;
+    for (const std::string& assignment : overrides)
+        origin += text_of(&assignment == &overrides.front() ? " with " : " ", assignment);
+    return {nested(values), origin};
 }
 
 }  // namespace tessera::training

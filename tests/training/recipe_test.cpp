@@ -50,6 +50,11 @@ TEST(RecipeKeys, AMisspeltKeyIsAnErrorThatSuggestsTheRightOne) {
     expect_error([] { resolved(with(R"("qqqqqqqqqqqq": 5)")); }, {"--keys"});
 }
 
+TEST(RecipeKeys, WhatTheCommandLineSaidIsNamedWhereItMakesNoSense) {
+    expect_error([] { read(least, {"steps=5", "batch=0"}); }, {"r.json with steps=5 batch=0: batch: ", "found 0"});
+    expect_error([] { read(with(R"("batch": 0)")); }, {"r.json: batch: ", "found 0"});
+}
+
 TEST(RecipeKeys, WrongKindsAreRefusedByNameAndValue) {
     expect_error([] { resolved(with(R"("steps": "many")")); }, {"r.json", "steps", "a count", "\"many\""});
     expect_error([] { resolved(with(R"("steps": -1)")); }, {"steps", "-1"});
