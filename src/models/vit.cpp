@@ -68,7 +68,8 @@ class Vit : public Model {
         const Tensor patches = patches_.forward(pictures_.whole_patches(batch.pixel_values));
         const Tensor first = ops::expand(as_stream(class_token_), {patches.size(0), 1, patches.size(2)});
         const Tensor tokens = ops::add(ops::concat({first, patches}, 1), as_stream(positions_));
-        const Tensor states = stack_.forward(nn::drop(tokens, dropout_, context, stack_.blocks.size()), context);
+        const Tensor x = nn::drop(tokens, dropout_, context, stack_.blocks.size());
+        const Tensor states = observer ? stack_.forward(x, context) : stack_.forward_first(x, 1, context);
         if (observer) observer("last_hidden", states);
         const Tensor summary = ops::select(states, 1, 0);
         return classifier_.weight.defined() ? classifier_.forward(summary, context) : summary;

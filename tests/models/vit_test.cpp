@@ -44,9 +44,21 @@ TEST(Vit, TheBareEncodersCheckpointLoadsWithAndWithoutPrefixAndPooler) {
         bare.tensors.emplace(prefix + "pooler.dense.weight", Tensor::zeros({48, 48}));
         bare.tensors.emplace(prefix + "pooler.dense.bias", Tensor::zeros({48}));
         const auto encoder = load(bare);
-        EXPECT_TRUE(same_bits(encoder->forward(batch), ops::select(states, 1, 0))) << "prefix '" << prefix << "'";
+        const auto all_states = [](const std::string&, const Tensor&) {};
+        EXPECT_TRUE(same_bits(encoder->forward(batch, {}, all_states), ops::select(states, 1, 0))) << prefix;
         expect_error([&] { encoder->loss(batch); }, {"config.json", "no classifier"});
     }
+}
+
+// Nobody sees the states: the last block makes [CLS]'s alone.
+TEST(Vit, ScoresAreTheSameWhetherStatesAreSeenOrNot) {
+    const auto model = build(config_of(tiny_vit));
+    testing::randomise(*model);
+    const Batch batch{.pixel_values = random_tensor({3, 2, 8, 8}, 1)};
+    Tensor states;
+    const Tensor seen = model->forward(batch, {}, [&](const std::string&, const Tensor& value) { states = value; });
+    EXPECT_EQ(states.shape(), (Shape{3, 5, 12}));
+    EXPECT_LE(relative_error(model->forward(batch), seen), 1e-12);
 }
 
 TEST(Vit, EveryParameterLearns) {

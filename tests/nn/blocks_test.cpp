@@ -165,6 +165,56 @@ TEST(Stack, AnEncoderLooksBothWays) {
     EXPECT_FALSE(same_bits(first(x, {}), first(changed, {})));
 }
 
+template <class B>
+Stack two_blocks(bool has_rope) {
+    std::vector<std::unique_ptr<Block>> blocks;
+    for (int i = 0; i < 2; ++i) {
+        BlockParts made = parts();
+        if (!has_rope)
+            made.attention =
+                std::make_unique<DotProductAttention>(DotProductSettings{.width = block_width, .heads = 3});
+        blocks.push_back(std::make_unique<B>(std::move(made)));
+    }
+    return {std::move(blocks), norm()};
+}
+
+std::vector<Tensor> gradients_of(Stack& stack, const Tensor& output) {
+    for (const auto& [name, tensor] : parameters(stack)) tensor->set_grad({});
+    backward(weighted_total(output));
+    std::vector<Tensor> found;
+    for (const auto& [name, tensor] : parameters(stack)) found.push_back(tensor->grad());
+    return found;
+}
+
+void expect_first_tokens_alone(Stack stack, const char* what) {
+    randomise(stack);
+    const Tensor x = random_tensor({2, 7, block_width}, 8);
+    Context padded, window;
+    padded.mask.lengths = Tensor::from<std::int64_t>({7, 4}, {2});
+    window.mask = ops::AttentionMask::bidirectional_sliding(2);
+    for (const Context& context : {Context{}, causal, padded, window})
+        for (const std::int64_t count : {1, 3, 7})
+            for (const bool again : {false, true}) {
+                Context own = context;
+                own.recompute = again;
+                const Tensor all = ops::slice(stack.forward(x, own), 1, 0, count);
+                const Tensor first = stack.forward_first(x, count, own);
+                ASSERT_EQ(first.shape(), all.shape()) << what;
+                EXPECT_LE(relative_error(first, all), 1e-12) << what << ", " << count;
+                const auto expected = gradients_of(stack, all), found = gradients_of(stack, first);
+                for (std::size_t i = 0; i < found.size(); ++i)
+                    EXPECT_LE(relative_error(found[i], expected[i]), 1e-10)
+                        << what << ", " << parameters(stack)[i].name;
+            }
+}
+
+TEST(Stack, FirstTokensAloneAreWhatTheyAreAmongAll) {
+    expect_first_tokens_alone(two_blocks<PreNormBlock>(false), "pre-norm");
+    expect_first_tokens_alone(two_blocks<PreNormBlock>(true), "pre-norm with RoPE");
+    expect_first_tokens_alone(two_blocks<PostNormBlock>(false), "post-norm");
+    expect_first_tokens_alone(Stack({}, norm()), "no blocks");
+}
+
 CrossStack two_cross_blocks(NormPlacement placement) {
     std::vector<std::unique_ptr<CrossBlock>> blocks;
     for (int i = 0; i < 2; ++i) {

@@ -157,6 +157,19 @@ Tensor DotProductAttention::forward(const Tensor& x, const Context& context, Cac
     return output_of(ops::attention(q, seen.key, seen.value, how), context, x.dtype());
 }
 
+// Queries of the first tokens only, where nothing but the mask hangs on a query's place.
+Tensor DotProductAttention::forward_first(const Tensor& x, std::int64_t count, const Context& context) const {
+    const bool is_plain = !settings_.rope && !settings_.alibi && !query_norm && settings_.window <= 0;
+    if (!is_plain || context.bias.defined() || context.mask.first_keys.defined())
+        return SelfAttention::forward_first(x, count, context);
+    ops::AttentionOptions how = options(context);
+    how.mask = context.mask;
+    how.offset = 0;
+    const KeyValues all = project(x, context);
+    const Tensor q = heads_of<1>({&query}, ops::slice(x, 1, 0, count), context)[0];
+    return output_of(ops::attention(q, all.key, all.value, how), context, x.dtype());
+}
+
 std::unique_ptr<Cache> DotProductAttention::make_cache(std::int64_t capacity) const {
     if (settings_.window > 0 && settings_.window < capacity) return std::make_unique<RingCache>(settings_.window);
     if (settings_.alibi && settings_.alibi->rounded) return std::make_unique<AlibiCache>(capacity);

@@ -37,6 +37,7 @@ class DotProductAttention : public SelfAttention {
     explicit DotProductAttention(const DotProductSettings& settings);
 
     Tensor forward(const Tensor& x, const Context& context, Cache* cache = nullptr) const override;
+    Tensor forward_first(const Tensor& x, std::int64_t count, const Context& context) const override;
     std::unique_ptr<Cache> make_cache(std::int64_t capacity) const override;
     void visit(const Visitor& visitor) override;
 

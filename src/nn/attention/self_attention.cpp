@@ -2,7 +2,13 @@
 
 #include <numeric>
 
+#include "ops/views.h"
+
 namespace tessera::nn {
+
+Tensor SelfAttention::forward_first(const Tensor& x, std::int64_t count, const Context& context) const {
+    return ops::slice(forward(x, context), 1, 0, count);
+}
 
 Tensor consecutive_positions(std::int64_t first, std::int64_t count, Device device) {
     const Tensor positions = Tensor::empty({count}, DType::I64);

@@ -11,6 +11,9 @@ class SelfAttention : public Module {
    public:
     // x (B, T, width) → (B, T, width). With a cache, x holds the newest tokens only.
     virtual Tensor forward(const Tensor& x, const Context& context, Cache* cache = nullptr) const = 0;
+    // What forward without a cache gives the first `count` tokens, (B, count, width). They look at all tokens, but no
+    // others are asked: less work where only these are read.
+    virtual Tensor forward_first(const Tensor& x, std::int64_t count, const Context& context) const;
     virtual std::unique_ptr<Cache> make_cache(std::int64_t capacity) const = 0;
 };
 

@@ -25,6 +25,8 @@ class Block : public Module {
 
     // x (B, T, width) → (B, T, width)
     virtual Tensor forward(const Tensor& x, const Context& context, Cache* cache = nullptr) const = 0;
+    // What forward without a cache gives the first `count` tokens, (B, count, width).
+    virtual Tensor forward_first(const Tensor& x, std::int64_t count, const Context& context) const;
     std::unique_ptr<Cache> make_cache(std::int64_t capacity) const { return parts_.attention->make_cache(capacity); }
     void visit(const Visitor& visitor) override;
 
@@ -38,6 +40,10 @@ class PreNormBlock : public Block {
    public:
     using Block::Block;
     Tensor forward(const Tensor& x, const Context& context, Cache* cache = nullptr) const override;
+    Tensor forward_first(const Tensor& x, std::int64_t count, const Context& context) const override;
+
+   private:
+    Tensor after_attention(const Tensor& x, const Tensor& attended, const Context& context) const;
 };
 
 //   LayerNorm(x + Sublayer(x)), the original Transformer and BERT.

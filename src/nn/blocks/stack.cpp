@@ -1,5 +1,6 @@
 #include "nn/blocks/stack.h"
 
+#include "ops/views.h"
 #include "tensor/tape.h"
 
 namespace tessera::nn {
@@ -15,15 +16,17 @@ Stack::Stack(std::vector<std::unique_ptr<Block>> given, std::unique_ptr<Layer> n
 
 namespace {
 
+using RunBlock = std::function<Tensor(const Tensor& stream, const Context& context)>;
+
 // One block under recompute. Whatever the block leaves with the context must leave the function as an output, so that
 // it stands on the tape once, however often the block runs; and the bias, which all blocks share, comes in as an input.
-Tensor run_again_in_backward(const Block& block, const Tensor& stream, const Context& context) {
-    const auto run = [&block, context](const std::vector<Tensor>& in) {
+Tensor run_again_in_backward(const RunBlock& run_block, const Tensor& stream, const Context& context) {
+    const auto run = [run_block, context](const std::vector<Tensor>& in) {
         std::vector<RouterChoice> choices;
         Context inside = context;
         inside.bias = in[1];
         inside.router_choices = &choices;
-        std::vector<Tensor> outputs{block.forward(in[0], inside)};
+        std::vector<Tensor> outputs{run_block(in[0], inside)};
         for (const RouterChoice& choice : choices) outputs.insert(outputs.end(), {choice.logits, choice.indices});
         return outputs;
     };
@@ -34,6 +37,10 @@ Tensor run_again_in_backward(const Block& block, const Tensor& stream, const Con
     return outputs[0];
 }
 
+Tensor run_without_cache(const RunBlock& run_block, const Tensor& stream, const Context& context) {
+    return context.recompute ? run_again_in_backward(run_block, stream, context) : run_block(stream, context);
+}
+
 }  // namespace
 
 Tensor Stack::forward(const Tensor& x, const Context& context, StackCache* cache, const Observer& after_block) const {
@@ -42,11 +49,21 @@ Tensor Stack::forward(const Tensor& x, const Context& context, StackCache* cache
     Tensor stream = x;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         const Context inside = context.child(i);
-        if (context.recompute && !cache)
-            stream = run_again_in_backward(*blocks[i], stream, inside);
-        else
-            stream = blocks[i]->forward(stream, inside, cache ? (*cache)[i].get() : nullptr);
+        const auto run = [&block = *blocks[i]](const Tensor& in, const Context& own) { return block.forward(in, own); };
+        stream = cache ? blocks[i]->forward(stream, inside, (*cache)[i].get()) : run_without_cache(run, stream, inside);
         if (after_block) after_block(i, stream);
+    }
+    return final_norm ? final_norm->forward(stream) : stream;
+}
+
+Tensor Stack::forward_first(const Tensor& x, std::int64_t count, const Context& context) const {
+    Tensor stream = blocks.empty() ? ops::slice(x, 1, 0, count) : x;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const auto run = [&block = *blocks[i], count, is_last = i + 1 == blocks.size()](const Tensor& in,
+                                                                                        const Context& own) {
+            return is_last ? block.forward_first(in, count, own) : block.forward(in, own);
+        };
+        stream = run_without_cache(run, stream, context.child(i));
     }
     return final_norm ? final_norm->forward(stream) : stream;
 }

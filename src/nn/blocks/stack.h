@@ -20,6 +20,8 @@ class Stack : public Module {
     using Observer = std::function<void(std::size_t block, const Tensor& output)>;
     Tensor forward(const Tensor& x, const Context& context, StackCache* cache = nullptr,
                    const Observer& after_block = {}) const;
+    // The states of the first `count` tokens, all that some classifiers read: the last block makes no others.
+    Tensor forward_first(const Tensor& x, std::int64_t count, const Context& context) const;
     StackCache make_cache(std::int64_t capacity) const;
     void visit(const Visitor& visitor) override;
 
