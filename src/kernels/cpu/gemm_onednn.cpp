@@ -2,6 +2,10 @@
 // f32 against a transposed matrix, where they were measured to be faster.
 #include <omp.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <dnnl.hpp>
 #include <memory>
 #include <mutex>
@@ -68,7 +72,28 @@ struct MatmulPrimitive {
     dnnl::matmul run;
 };
 
+// Some virtual machines have AMX and hide the leaf that tells the tiles' sizes: 0 rows of 0 bytes. oneDNN believes
+// both, and its kernels end in an illegal instruction.
+bool hides_its_tiles() {
+#if defined(__x86_64__)
+    constexpr unsigned has_tiles = 1u << 24;
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & has_tiles)) return false;
+    return !__get_cpuid_count(0x1d, 1, &a, &b, &c, &d) || a == 0;
+#else
+    return false;
+#endif
+}
+
+// Before oneDNN's first use, which settles the instructions it takes.
+void choose_instructions() {
+    static const dnnl_status_t chosen =
+        hides_its_tiles() ? dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16) : dnnl_success;
+    static_cast<void>(chosen);
+}
+
 const dnnl::engine& engine() {
+    choose_instructions();
     static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
     return engine;
 }
@@ -151,6 +176,7 @@ bool is_large_linear(const GemmPiece& piece) {
 void gemm_f32(const GemmPiece& piece) {
     const OneThread one_thread;
     if (is_large_linear(piece)) return run_primitive(piece, DType::F32, DType::F32);
+    choose_instructions();
     if (piece.bias) start_from_bias(piece);
     const GemmShape& shape = piece.shape;
     const dnnl_status_t status = dnnl_sgemm(
