@@ -38,15 +38,29 @@ PictureSize read_size(const Config& config, const char* name, const PictureSize&
     config.reject(name, "expected height and width, or shortest_edge");
 }
 
-std::array<double, 3> read_channels(const Config& config, const char* name, const std::array<double, 3>& fallback) {
+using Channels = std::array<double, 3>;
+
+Channels read_channels(const Config& config, const char* name, const Channels& fallback, bool grey) {
     if (!config.has(name)) return fallback;
     if (config.json().find(name)->is_number()) {
         const double value = config.number(name);
         return {value, value, value};
     }
     const std::vector<double> values = config.numbers(name);
+    if (values.size() == 1 && grey) return {values[0], values[0], values[0]};
     if (values.size() != 3) config.reject(name, text_of("expected 3 numbers, found ", values.size()));
     return {values[0], values[1], values[2]};
+}
+
+Json written_size(const PictureSize& size) {
+    if (size.shortest_edge > 0) return Json::object().set("shortest_edge", size.shortest_edge);
+    return Json::object().set("height", size.height).set("width", size.width);
+}
+
+Json written_channels(const Channels& channels, bool grey) {
+    Json values = Json::array();
+    for (std::size_t c = 0; c < (grey ? 1 : channels.size()); ++c) values.push_back(channels[c]);
+    return values;
 }
 
 // A step that we do not know, yet is asked for, would change the pixels.
@@ -72,8 +86,8 @@ PictureSettings read_picture_settings(const Config& config, const PictureSetting
     settings.rescales = config.boolean("do_rescale", defaults.rescales);
     settings.scale = config.number("rescale_factor", defaults.scale);
     settings.normalises = config.boolean("do_normalize", defaults.normalises);
-    settings.mean = read_channels(config, "image_mean", defaults.mean);
-    settings.deviation = read_channels(config, "image_std", defaults.deviation);
+    settings.mean = read_channels(config, "image_mean", defaults.mean, defaults.grey);
+    settings.deviation = read_channels(config, "image_std", defaults.deviation, defaults.grey);
     if (settings.normalises && std::count(settings.deviation.begin(), settings.deviation.end(), 0.0) > 0)
         config.reject("image_std", "0 divides nothing");
     const std::int64_t resampling = config.integer("resample", static_cast<std::int64_t>(defaults.resampling));
@@ -83,6 +97,20 @@ PictureSettings read_picture_settings(const Config& config, const PictureSetting
                                           "4 box, 5 hamming"));
     settings.resampling = static_cast<Resampling>(resampling);
     return settings;
+}
+
+Json written(const PictureSettings& settings) {
+    Json json = Json::object();
+    json.set("do_resize", settings.resizes)
+        .set("size", written_size(settings.size))
+        .set("resample", static_cast<std::int64_t>(settings.resampling))
+        .set("do_rescale", settings.rescales)
+        .set("rescale_factor", settings.scale)
+        .set("do_normalize", settings.normalises)
+        .set("image_mean", written_channels(settings.mean, settings.grey))
+        .set("image_std", written_channels(settings.deviation, settings.grey));
+    if (settings.crops) json.set("do_center_crop", true).set("crop_size", written_size(settings.crop));
+    return json;
 }
 
 }  // namespace tessera::formats

@@ -29,9 +29,13 @@ struct PictureSettings {
     bool normalises = true;
     std::array<double, 3> mean = {0.5, 0.5, 0.5};
     std::array<double, 3> deviation = {0.5, 0.5, 0.5};
+
+    bool operator==(const PictureSettings&) const = default;
 };
 
 // Fields that are not there are as in `defaults`. What we could not follow is an error.
 PictureSettings read_picture_settings(const Config& config, const PictureSettings& defaults);
+// The fields of a processor that prepares pictures so.
+Json written(const PictureSettings& settings);
 
 }  // namespace tessera::formats

@@ -193,7 +193,13 @@ static formats::PictureSettings pictures(const Config& config) {
     return with_size(siglip_pictures(), read_pictures(config.section("vision_config")).size);
 }
 
-static constexpr Vision vision{.pictures = pictures, .prompt = paligemma_prompt};
+static std::int64_t tokens(const Config& config) { return read_pictures(config.section("vision_config")).patches(); }
+
+static constexpr Vision vision{.pictures = pictures,
+                               .image_processor = "SiglipImageProcessor",
+                               .processor = "PaliGemmaProcessor",
+                               .tokens = tokens,
+                               .prompt = paligemma_prompt};
 
 static const RegisterArchitecture register_paligemma({"paligemma",
                                                       "Beyer et al., PaliGemma: A versatile 3B VLM for transfer, 2024",

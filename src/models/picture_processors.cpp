@@ -58,9 +58,9 @@ PictureSettings picture_settings(const std::filesystem::path& folder, const Conf
           " looks at no pictures");
     const PictureSettings own = architecture.vision->pictures(model);
     const auto read = [&](const Config& config) {
-        PictureSettings settings = read_picture_settings(config, defaults_of(config, model, architecture));
-        settings.grey = own.grey;  // the model's input, of which a processor knows nothing
-        return settings;
+        PictureSettings defaults = defaults_of(config, model, architecture);
+        defaults.grey = own.grey;  // the model's input, of which a processor knows nothing
+        return read_picture_settings(config, defaults);
     };
     const std::filesystem::path newer = folder / "processor_config.json", older = folder / "preprocessor_config.json";
     if (std::filesystem::exists(newer)) {
@@ -69,6 +69,16 @@ PictureSettings picture_settings(const std::filesystem::path& folder, const Conf
     }
     if (!std::filesystem::exists(older)) return own;
     return read(Config(formats::Json::read(older), older.string()));
+}
+
+formats::Json picture_processor(const Config& model) {
+    const Vision* vision = architecture_of(model).vision;
+    if (!vision || !vision->image_processor) return {};
+    formats::Json json = written(vision->pictures(model));
+    json.set("image_processor_type", vision->image_processor);
+    if (vision->processor) json.set("processor_class", vision->processor);
+    if (vision->tokens) json.set("image_seq_length", vision->tokens(model));
+    return json;
 }
 
 }  // namespace tessera::models

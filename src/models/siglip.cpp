@@ -164,7 +164,10 @@ static formats::PictureSettings pictures(const Config& config) {
     return with_size(siglip_pictures(), read_pictures(config.section_or_empty("vision_config")).size);
 }
 
-static constexpr Vision vision{.pictures = pictures, .texts = siglip_texts};
+static constexpr Vision vision{.pictures = pictures,
+                               .image_processor = "SiglipImageProcessor",
+                               .processor = "SiglipProcessor",
+                               .texts = siglip_texts};
 
 static const RegisterArchitecture register_siglip({"siglip",
                                                    "Zhai et al., Sigmoid Loss for Language Image Pre-Training, 2023",

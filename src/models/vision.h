@@ -30,6 +30,11 @@ struct PromptTokens {
 struct Vision {
     // How pictures are prepared where the folder does not say.
     formats::PictureSettings (*pictures)(const Config& config);
+    // The reference's classes that prepare pictures so, and texts beside them.
+    const char* image_processor = nullptr;
+    const char* processor = nullptr;
+    // How many tokens of a prompt a picture takes.
+    std::int64_t (*tokens)(const Config& config) = nullptr;
     // Where the model chooses between classes: their names; none for a checkpoint without its last layer.
     std::vector<std::string> (*classes)(const Config& config) = nullptr;
     // Whether what the model gives is the picture again.
@@ -46,5 +51,8 @@ struct Vision {
 // Of the model's folder: processor_config.json or preprocessor_config.json, completed by the defaults of the processor
 // it names; without either, what the family itself says. Throws where the model looks at no pictures.
 formats::PictureSettings picture_settings(const std::filesystem::path& folder, const Config& config);
+// The preprocessor_config.json of a folder for this model, which says what the family says; null where the reference
+// has no processor for it, or it looks at no pictures.
+formats::Json picture_processor(const Config& config);
 
 }  // namespace tessera::models

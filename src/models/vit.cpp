@@ -121,7 +121,7 @@ static std::vector<std::string> class_names(const Config& config) {
     return read_class_names(config, read_classes(config));
 }
 
-static constexpr Vision vision{.pictures = pictures, .classes = class_names};
+static constexpr Vision vision{.pictures = pictures, .image_processor = "ViTImageProcessor", .classes = class_names};
 
 static const RegisterArchitecture register_vit(
     {"vit", "Dosovitskiy et al., An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale, 2020", vit,

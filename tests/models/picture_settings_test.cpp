@@ -119,5 +119,32 @@ TEST_F(PictureSettingsOfFolders, WhatCannotBeFollowedIsRefused) {
     }
 }
 
+// What is written for a model without a file is read as what the model says.
+TEST_F(PictureSettingsOfFolders, WhatIsWrittenIsWhatTheModelSays) {
+    const std::string grey = R"({"model_type": "vit", "image_size": 28, "patch_size": 7, "num_channels": 1})";
+    const std::string paligemma = R"({"model_type": "paligemma", "text_config": {"hidden_size": 16},
+        "vision_config": {"image_size": 112, "patch_size": 14}})";
+    for (const std::string& model : {vit, grey, siglip, paligemma}) {
+        const PictureSettings own = picture_settings(folder / "nothing", config_of(model));
+        PictureSettings again = read(picture_processor(config_of(model)).dump(), model);
+        EXPECT_FALSE(again.crops);
+        again.crop = own.crop;  // of no meaning
+        again.one_number_is_square = own.one_number_is_square;
+        EXPECT_EQ(again, own) << model;
+    }
+    const formats::Json of_paligemma = picture_processor(config_of(paligemma));
+    EXPECT_EQ(of_paligemma.find("image_seq_length")->as_integer(), 64);
+    EXPECT_EQ(of_paligemma.find("processor_class")->as_string(), "PaliGemmaProcessor");
+    const formats::Json of_grey = picture_processor(config_of(grey));
+    EXPECT_EQ(of_grey.find("image_mean")->items().size(), 1u);
+    EXPECT_TRUE(picture_processor(config_of(R"({"model_type": "llama"})")).is_null());
+}
+
+TEST_F(PictureSettingsOfFolders, OneNumberIsEnoughForGrey) {
+    const std::string one = R"({"image_mean": [0.1], "image_std": [0.3]})";
+    EXPECT_EQ(read(one, R"({"model_type": "vit", "num_channels": 1})").mean[0], 0.1);
+    expect_error([&] { read(one, vit); }, {"image_mean", "expected 3 numbers, found 1"});
+}
+
 }  // namespace
 }  // namespace tessera::models
