@@ -42,12 +42,9 @@ int merge_command(const std::vector<std::string>& arguments) {
     }
     check(models::is_adapter_folder(adapter), adapter, ": no folder of adapters: it has no adapter_config.json");
     const fs::path from = base.empty() ? models::base_of_adapters(adapter) : fs::path(base);
-    const formats::Checkpoint checkpoint = models::open(from);
-    const std::unique_ptr<models::Model> model = models::load(checkpoint);
+    const std::unique_ptr<models::Model> model = models::load(from);
     formats::WriteOptions options;
     options.tensors.dtype = dtype_for(*model, dtype);
-    options.generation_config = checkpoint.generation_config.json();
-    if (options.generation_config.members().empty()) options.generation_config = {};
     if (options.tensors.dtype) model->config = models::with_dtype(model->config, *options.tensors.dtype);
     models::apply_adapters(*model, adapter);
     models::merge_adapters(*model);

@@ -30,7 +30,7 @@ int train_command(const std::vector<std::string>& arguments) {
     std::vector<std::string> overrides;
     bool resume = false, overwrite = false, keys = false, json = false;
     Arguments parser("train", "Trains a model as a recipe says, and leaves a folder that can be run at once.",
-                     "tessera train recipes/shakespeare.json steps=200 -o runs/shakespeare");
+                     "tessera train recipes/transformer.quick.json steps=200 -o runs/whale");
     parser.optional_positional("RECIPE", file, "a JSON file; --keys lists what it may say");
     parser.optional_positionals("KEY=VALUE", overrides,
                                 "settings in place of the recipe's, such as steps=200 optimizer.learning_rate=1e-3");

@@ -57,7 +57,7 @@ TextModel open_text_model(const fs::path& folder_or_file, const fs::path& tokeni
     if (models::is_adapter_folder(folder_or_file)) {
         check(adapter.empty(), folder_or_file.string(), ": holds adapters; --adapter needs the base they stand beside");
         const bool brings_tokenizer =
-            needs == NeedsTokenizer::yes && tokenizer.empty() && fs::exists(folder_or_file / "tokenizer.json");
+            needs == NeedsTokenizer::yes && tokenizer.empty() && !tokenizers::tokenizer_files(folder_or_file).empty();
         return open_text_model(models::base_of_adapters(folder_or_file), brings_tokenizer ? folder_or_file : tokenizer,
                                device, needs, folder_or_file);
     }

@@ -69,12 +69,15 @@ std::unique_ptr<Model> initialised(const Config& config, std::uint64_t seed, DTy
 std::unique_ptr<Model> load(const formats::Checkpoint& checkpoint) {
     std::unique_ptr<Model> model = build(checkpoint.config);
     load_weights(*model, model->weights, checkpoint.tensors, checkpoint.folder.string());
+    const formats::Json& asked = checkpoint.generation_config.json();
+    if (!asked.members().empty()) model->generation_config = asked;
     return model;
 }
 
 std::unique_ptr<Model> load(const std::filesystem::path& path) { return load(open(path)); }
 
-void save(Model& model, const std::filesystem::path& folder, const formats::WriteOptions& options) {
+void save(Model& model, const std::filesystem::path& folder, formats::WriteOptions options) {
+    options.generation_config = model.generation_config;
     formats::write_checkpoint(
         folder, model.config,
         checkpoint_tensors(model, model.weights, [](const Tensor& value) { return value.detach(); }), options);

@@ -30,6 +30,6 @@ std::unique_ptr<Model> initialised(const Config& config, std::uint64_t seed, DTy
 std::unique_ptr<Model> load(const formats::Checkpoint& checkpoint);
 std::unique_ptr<Model> load(const std::filesystem::path& folder_or_file);
 // Config and weights under the checkpoint's names, as the reference would have written them.
-void save(Model& model, const std::filesystem::path& folder, const formats::WriteOptions& options = {});
+void save(Model& model, const std::filesystem::path& folder, formats::WriteOptions options = {});
 
 }  // namespace tessera::models

@@ -68,7 +68,8 @@ class Model : public nn::Module {
     virtual bool has_encoder() const { return false; }
 
     Config config;
-    WeightTable weights;  // the checkpoint's names of our parameters
+    formats::Json generation_config = {};  // how it wants to be asked, as its checkpoint says; null: nothing is said
+    WeightTable weights;                   // the checkpoint's names of our parameters
     // Parameters whose initial values spread differently from the configuration's initializer_range.
     std::vector<nn::Deviation::Other> deviations = {};
 };

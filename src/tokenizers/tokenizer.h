@@ -74,5 +74,7 @@ class Tokenizer {
 // A folder (tokenizer.json, else tokenizer.model, vocab.json + merges.txt, vocab.txt, a tiktoken file) or one such
 // file, or a checkpoint file that holds its tokenizer.
 std::shared_ptr<const Tokenizer> open_tokenizer(const std::filesystem::path& folder_or_file);
+// The files of a folder from which a tokenizer can be opened: the first is the one that is taken. Empty: it has none.
+std::vector<std::filesystem::path> tokenizer_files(const std::filesystem::path& folder);
 
 }  // namespace tessera::tokenizers

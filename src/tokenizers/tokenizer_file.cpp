@@ -22,12 +22,23 @@ std::shared_ptr<Tokenizer> open_file(const fs::path& file) {
     fail(file.string(), ": is no kind of tokenizer file that is known");
 }
 
-std::shared_ptr<Tokenizer> open_folder(const fs::path& folder) {
+struct Found {
+    fs::path file;
+    const TokenizerFile* kind = nullptr;
+};
+
+std::vector<Found> found_in(const fs::path& folder) {
+    std::vector<Found> found;
     for (const TokenizerFile& kind : kinds()) {
         if (!kind.in_folder) continue;
         const fs::path file = folder / kind.in_folder;
-        if (fs::is_regular_file(file) && kind.fits(file)) return kind.open(file);
+        if (fs::is_regular_file(file) && kind.fits(file)) found.push_back({file, &kind});
     }
+    return found;
+}
+
+std::shared_ptr<Tokenizer> open_folder(const fs::path& folder) {
+    if (const std::vector<Found> found = found_in(folder); !found.empty()) return found[0].kind->open(found[0].file);
     std::string names;
     for (const TokenizerFile& kind : kinds())
         if (kind.in_folder && names.find(kind.in_folder) == std::string::npos)
@@ -50,6 +61,12 @@ std::shared_ptr<const Tokenizer> open_tokenizer(const fs::path& folder_or_file) 
     std::shared_ptr<Tokenizer> tokenizer = folder ? open_folder(folder_or_file) : open_file(folder_or_file);
     apply(read_tokenizer_config(folder ? folder_or_file : folder_or_file.parent_path()), *tokenizer);
     return tokenizer;
+}
+
+std::vector<fs::path> tokenizer_files(const fs::path& folder) {
+    std::vector<fs::path> files;
+    for (const Found& found : found_in(folder)) files.push_back(found.file);
+    return files;
 }
 
 }  // namespace tessera::tokenizers

@@ -142,13 +142,17 @@ void write_text(const fs::path& path, const std::string& text) {
     file.commit();
 }
 
+std::vector<std::string> sentinel_tokens(std::int64_t count) {
+    std::vector<std::string> tokens;
+    for (std::int64_t i = 0; i < count; ++i) tokens.push_back(text_of("<extra_id_", i, ">"));
+    return tokens;
+}
+
 void learn_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
     const std::vector<fs::path> corpus = data::files_ending(wanted.data, {".txt", ".text", ".md", ".tsv"});
     for (const fs::path& file : corpus)
         check(!data::is_json_lines(file), file.string(), ": a ", name_of(wanted.kind),
               " tokenizer is made from plain texts; learn one with `tessera tokenizer train` and name its folder");
-    check(wanted.sentinels == 0, "tokenizer: the span objective needs sentinels, which ", name_of(wanted.kind),
-          " does not have; characters or bytes do");
     tokenizers::TokenizerTraining training{.kind = name_of(wanted.kind), .vocabulary = wanted.vocabulary};
     const tokenizers::TokenizerFrame frame = tokenizers::frame_of(training);
     for (const char* token : {"<pad>", "</s>", "<s>"}) {
@@ -156,6 +160,7 @@ void learn_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
                              std::find(frame.special.begin(), frame.special.end(), token) != frame.special.end();
         if (!has_own) training.special.emplace_back(token);
     }
+    for (std::string& sentinel : sentinel_tokens(wanted.sentinels)) training.special.push_back(std::move(sentinel));
     const tokenizers::TrainedTokenizer trained = tokenizers::train_tokenizer(corpus, training);
     fs::create_directories(folder);
     write_text(folder / "tokenizer.json", trained.tokenizer_json);
@@ -173,7 +178,7 @@ std::optional<MadeOf> made_of(const std::string& name) {
 void make_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
     if (is_learned(wanted.kind)) return learn_tokenizer(wanted, folder);
     std::vector<std::string> special(std::begin(named), std::end(named));
-    for (std::int64_t i = 0; i < wanted.sentinels; ++i) special.push_back(text_of("<extra_id_", i, ">"));
+    for (std::string& sentinel : sentinel_tokens(wanted.sentinels)) special.push_back(std::move(sentinel));
     const Pieces pieces = wanted.kind == MadeOf::bytes   ? all_bytes()
                           : wanted.kind == MadeOf::words ? pieces_of(wanted.data, collect_words)
                                                          : pieces_of(wanted.data, collect_characters);

@@ -15,7 +15,9 @@ using formats::Json;
 constexpr RecipeKey keys[] = {
     {"model", text_or_object, nullptr, "a checkpoint, a config.json, a preset's name, or the config itself"},
     {"from_scratch", boolean, "false", "random weights even where the model is a checkpoint"},
-    {"weights", text, "\"\"", "a checkpoint whose parameters of the same name and shape the model starts from"},
+    {"weights", text, "\"\"",
+     "a checkpoint whose parameters of the same name and shape the model starts from; its tokenizer is taken where one "
+     "would be made"},
     {"tokenizer", text, "\"\"",
      "a folder or file; empty: the model's own folder; characters, bytes, words, bpe, unigram or wordpiece: made from "
      "the data"},

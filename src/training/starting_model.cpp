@@ -1,10 +1,12 @@
 #include "training/starting_model.h"
 
 #include <map>
+#include <span>
 
 #include "core/error.h"
 #include "models/catalog.h"
 #include "models/dtype_names.h"
+#include "models/vision.h"
 #include "training/made_tokenizer.h"
 
 namespace tessera::training {
@@ -14,27 +16,36 @@ namespace fs = std::filesystem;
 using formats::Config;
 using formats::Json;
 
-constexpr const char* companion_names[] = {
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "tokenizer.model",
-    "vocab.json",
-    "merges.txt",
-    "vocab.txt",
-    "chat_template.jinja",
-    "added_tokens.json",
-    "spiece.model",
-    "preprocessor_config.json",
-    "processor_config.json",
-};
+// What goes with a model's weights: what its tokenizer is read from, and how its pictures are prepared.
+constexpr const char* beside_tokenizers[] = {"tokenizer_config.json", "special_tokens_map.json", "merges.txt",
+                                             "added_tokens.json", "chat_template.jinja"};
+constexpr const char* beside_pictures[] = {"preprocessor_config.json", "processor_config.json"};
 
-std::vector<fs::path> companions_in(const fs::path& folder) {
-    std::vector<fs::path> files;
-    if (folder.empty()) return files;
-    for (const char* name : companion_names)
+using Files = std::vector<fs::path>;
+
+void add_existing(Files& files, const fs::path& folder, std::span<const char* const> names) {
+    for (const char* name : names)
         if (fs::exists(folder / name)) files.push_back(folder / name);
+}
+
+Files tokenizer_companions(const fs::path& folder) {
+    Files files = tokenizers::tokenizer_files(folder);
+    add_existing(files, folder, beside_tokenizers);
     return files;
+}
+
+Files picture_companions(const fs::path& folder) {
+    Files files;
+    if (!folder.empty()) add_existing(files, folder, beside_pictures);
+    return files;
+}
+
+void copy_files(const Files& files, const fs::path& folder) {
+    for (const fs::path& file : files) {
+        const fs::path copy = folder / file.filename();
+        std::error_code error;
+        if (!fs::equivalent(file, copy, error)) fs::copy_file(file, copy, fs::copy_options::overwrite_existing);
+    }
 }
 
 constexpr std::uint64_t lora_use = 4;  // of the recipe's seed
@@ -76,15 +87,34 @@ constexpr std::int64_t sentinels_of_spans = 100;  // as many as the published vo
 
 bool is_made(const Recipe& recipe) { return made_of(recipe.tokenizer) && !fs::exists(recipe.tokenizer); }
 
-fs::path made_tokenizer(const Recipe& recipe, const fs::path& workshop, bool resumes) {
+// A run's own tokenizer: that of the weights it starts from, whose embeddings know those tokens, else one made from the
+// data.
+fs::path own_tokenizer(const Recipe& recipe, const fs::path& workshop, bool resumes) {
     const fs::path folder = workshop / "tokenizer";
-    if (!resumes || !fs::exists(folder / "tokenizer.json"))
+    if (resumes && fs::exists(folder)) return folder;
+    fs::remove_all(folder);
+    const std::string weights = recipe.resolved.text("weights");
+    if (!weights.empty() && !tokenizers::tokenizer_files(weights).empty()) {
+        fs::create_directories(folder);
+        copy_files(tokenizer_companions(weights), folder);
+    } else if (is_made(recipe)) {
         make_tokenizer({.kind = *made_of(recipe.tokenizer),
                         .data = recipe.train_data,
                         .vocabulary = recipe.resolved.positive("vocabulary"),
                         .sentinels = recipe.objective == "span" ? sentinels_of_spans : 0},
                        folder);
+    }
     return folder;
+}
+
+// The folder or the file of the tokenizer, if there is one.
+fs::path tokenizer_place(const Recipe& recipe, const fs::path& home, const fs::path& workshop, bool resumes) {
+    if (is_made(recipe) || (recipe.tokenizer.empty() && home.empty())) return own_tokenizer(recipe, workshop, resumes);
+    if (recipe.tokenizer.empty()) return home;
+    if (!fs::exists(recipe.tokenizer))
+        recipe.resolved.reject("tokenizer", text_of("'", recipe.tokenizer, "': no such file or folder, and none of ",
+                                                    "characters, bytes, words, bpe, unigram and wordpiece"));
+    return recipe.tokenizer;
 }
 
 // The other model's parameters where ours have the same name and shape: an encoder under another head, say.
@@ -117,8 +147,9 @@ void convert(models::Model& model, const Recipe& recipe) {
         model.config = models::with_dtype(model.config, recipe.precision);
 }
 
-std::shared_ptr<const tokenizers::Tokenizer> tokenizer_of(const Recipe& recipe, const fs::path& tokens) {
-    if (!recipe.tokenizer.empty() || !companions_in(tokens).empty()) return tokenizers::open_tokenizer(tokens);
+std::shared_ptr<const tokenizers::Tokenizer> tokenizer_of(const Recipe& recipe, const fs::path& place) {
+    if (!recipe.tokenizer.empty() || !tokenizers::tokenizer_files(place).empty())
+        return tokenizers::open_tokenizer(place);
     const Json& model = *recipe.resolved.json().find("model");
     const bool has_own = model.is_string() && fs::path(model.as_string()).extension() == ".gguf";
     return has_own ? tokenizers::open_tokenizer(model.as_string()) : nullptr;
@@ -128,14 +159,6 @@ std::unique_ptr<models::Model> load_model(const Recipe& recipe, const fs::path& 
     if (models::is_adapter_folder(path))
         recipe.resolved.reject("model", text_of(path.string(), " holds adapters; `tessera merge` makes a model of it"));
     return models::load(path);
-}
-
-void copy_files(const std::vector<fs::path>& files, const fs::path& folder) {
-    for (const fs::path& file : files) {
-        const fs::path copy = folder / file.filename();
-        std::error_code error;
-        if (!fs::equivalent(file, copy, error)) fs::copy_file(file, copy, fs::copy_options::overwrite_existing);
-    }
 }
 
 }  // namespace
@@ -151,14 +174,10 @@ StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>
                              const fs::path& workshop) {
     StartingModel start{.lora = recipe.lora};
     const fs::path home = model_folder(recipe);
-    const fs::path tokens = recipe.tokenizer.empty() ? home
-                            : is_made(recipe)        ? made_tokenizer(recipe, workshop, earlier.has_value())
-                                                     : fs::path(recipe.tokenizer);
-    start.tokenizer = tokenizer_of(recipe, tokens);
-    if (fs::is_directory(tokens))
-        start.companions = companions_in(tokens);
-    else if (start.tokenizer)
-        start.companions = {tokens};
+    const fs::path place = tokenizer_place(recipe, home, workshop, earlier.has_value());
+    start.tokenizer = tokenizer_of(recipe, place);
+    start.companions = fs::is_regular_file(place) ? Files{place} : tokenizer_companions(place);
+    for (const fs::path& file : picture_companions(home)) start.companions.push_back(file);
     if (recipe.lora && !starts_from_weights(recipe))
         recipe.resolved.reject("lora.rank", "adapters need a model that has learned: name a checkpoint");
     if (earlier && !recipe.lora) {
@@ -173,6 +192,7 @@ StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>
         start.model = models::initialised(config, recipe.seed, DType::F32);
     }
     if (!earlier && !recipe.resolved.text("weights").empty()) take_weights(*start.model, recipe);
+    if (picture_companions(home).empty()) start.picture_processor = models::picture_processor(start.model->config);
     convert(*start.model, recipe);
     if (device != cpu) nn::move_to(*start.model, device);
     if (!recipe.lora) return start;
@@ -190,9 +210,13 @@ void StartingModel::save(const fs::path& folder) const {
     else
         models::save(*model, folder);
     copy_files(companions, folder);
+    if (!picture_processor.is_null()) picture_processor.write(folder / "preprocessor_config.json");
 }
 
-void copy_companions(const fs::path& from, const fs::path& to) { copy_files(companions_in(from), to); }
+void copy_companions(const fs::path& from, const fs::path& to) {
+    copy_files(tokenizer_companions(from), to);
+    copy_files(picture_companions(from), to);
+}
 
 std::int64_t checkpoint_bytes(const Recipe& recipe, const StartingModel& start) {
     std::int64_t elements = 0;

@@ -16,6 +16,7 @@ struct StartingModel {
     std::unique_ptr<models::Model> model = {};
     std::shared_ptr<const tokenizers::Tokenizer> tokenizer = {};  // null where there is none
     std::vector<std::filesystem::path> companions = {};           // of the tokenizer and the processor
+    formats::Json picture_processor = {};                         // written where no companion says it; null: nothing
     std::optional<models::AdapterSettings> lora = {};             // where only adapters learn
     std::string base = {};                                        // what the adapters stand beside
 
@@ -23,8 +24,8 @@ struct StartingModel {
     void save(const std::filesystem::path& folder) const;
 };
 
-// `earlier`: a checkpoint of this run to go on from. `workshop`: where a tokenizer is made, if the recipe asks for one
-// of characters, bytes or words; a resumed run takes the one that is there.
+// `earlier`: a checkpoint of this run to go on from. `workshop`: where a tokenizer is made, if the recipe asks for one,
+// or that of the recipe's `weights` is kept; a resumed run takes the one that is there.
 StartingModel starting_model(const Recipe& recipe, const std::optional<std::filesystem::path>& earlier,
                              Device device = cpu, const std::filesystem::path& workshop = {});
 

@@ -48,6 +48,16 @@ TEST_F(Made, CharactersAndBytes) {
     EXPECT_EQ(bytes->decode(bytes->encode("é9")), "é9");
 }
 
+TEST_F(Made, ALearnedOneHasSentinelsToo) {
+    data_ = folder_.write("text.txt", "red heart and blue heart and red hand and blue hand");
+    for (const MadeOf kind : {MadeOf::unigram, MadeOf::bpe, MadeOf::wordpiece}) {
+        const auto tokenizer = make(kind, 2);
+        ASSERT_TRUE(tokenizer->id("<extra_id_1>"));
+        EXPECT_EQ(tokenizer->encode("red<extra_id_1>", false).back(), *tokenizer->id("<extra_id_1>"));
+        EXPECT_TRUE(tokenizer->is_special(*tokenizer->id("<extra_id_0>")));
+    }
+}
+
 TEST_F(Made, Names) {
     EXPECT_EQ(made_of("words"), MadeOf::words);
     EXPECT_EQ(made_of("bytes"), MadeOf::bytes);

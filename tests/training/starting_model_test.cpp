@@ -1,0 +1,97 @@
+// What a run starts from, and what goes with the model into the folder that is left.
+#include "training/starting_model.h"
+
+#include <gtest/gtest.h>
+
+#include "models/catalog.h"
+#include "support/expect_error.h"
+#include "support/goldens.h"
+#include "support/temporary_folder.h"
+#include "training/made_tokenizer.h"
+#include "training/recipe_keys.h"
+
+namespace tessera::training {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::golden_path;
+
+const std::string small_decoder = R"("model_type": "llama", "hidden_size": 8, "intermediate_size": 12,
+    "num_hidden_layers": 1, "num_attention_heads": 2)";
+
+class StartingFrom : public ::testing::Test {
+   protected:
+    StartingModel start(const std::string& json, const std::optional<fs::path>& earlier = {}) const {
+        const std::string data = text_of("data.train=", (folder_ / "text.txt").string());
+        return starting_model(
+            read_recipe(resolve_recipe(formats::Json::parse(json, "recipe.json"), {data}, "recipe.json")), earlier, cpu,
+            folder_ / "cache");
+    }
+    fs::path copied_golden(const std::string& name) const {
+        fs::create_directories(folder_ / name);
+        for (const char* file : {"config.json", "model.safetensors"})
+            fs::copy_file(fs::path(golden_path(name)) / file, folder_ / name / file);
+        return folder_ / name;
+    }
+    testing::TemporaryFolder folder_;
+    fs::path text_ = folder_.write("text.txt", "a few words of text, a few more words of text");
+};
+
+TEST_F(StartingFrom, ACheckpointOfPicturesNeedsNoTokenizer) {
+    const fs::path vit = copied_golden("vit");
+    folder_.write("vit/preprocessor_config.json", R"({"image_mean": [0.1, 0.2, 0.3]})");
+    const StartingModel model = start(text_of("{\"model\": \"", vit.string(), "\", \"objective\": \"classify\"}"));
+    EXPECT_EQ(model.tokenizer, nullptr);
+    model.save(folder_ / "out");
+    const formats::Json written = formats::Json::read(folder_ / "out/preprocessor_config.json");
+    EXPECT_EQ(written.find("image_mean")->items()[0].as_number(), 0.1);
+}
+
+// Those who read the folder elsewhere are told how its pictures are prepared.
+TEST_F(StartingFrom, PicturesArePreparedAsTheFamilyDoesWhereNothingIsSaid) {
+    const fs::path vit = copied_golden("vit");
+    start(text_of("{\"model\": \"", vit.string(), "\", \"objective\": \"classify\"}")).save(folder_ / "out");
+    const formats::Json written = formats::Json::read(folder_ / "out/preprocessor_config.json");
+    EXPECT_EQ(written.find("image_processor_type")->as_string(), "ViTImageProcessor");
+    start("{\"model\": {" + small_decoder + "}, \"tokenizer\": \"bytes\"}").save(folder_ / "text");
+    EXPECT_FALSE(fs::exists(folder_ / "text/preprocessor_config.json"));
+}
+
+TEST_F(StartingFrom, HowAModelWantsToBeAskedGoesAlong) {
+    const fs::path llama = copied_golden("llama");
+    folder_.write("llama/generation_config.json", R"({"eos_token_id": [5, 7], "temperature": 0.25})");
+    const std::string recipe = text_of("{\"model\": \"", llama.string(), "\"}");
+    start(recipe).save(folder_ / "step");
+    start(recipe, folder_ / "step").save(folder_ / "out");  // and over a checkpoint
+    const formats::Json asked = formats::Json::read(folder_ / "out/generation_config.json");
+    EXPECT_EQ(asked.find("eos_token_id")->items().size(), 2u);
+    EXPECT_EQ(asked.find("temperature")->as_number(), 0.25);
+}
+
+// Embeddings mean nothing under another tokenizer.
+TEST_F(StartingFrom, TheTokenizerOfTheWeightsGoesBeforeOneMadeFromTheData) {
+    start("{\"model\": {" + small_decoder + "}, \"tokenizer\": \"words\"}").save(folder_ / "words");
+    const std::int64_t words =
+        start("{\"model\": {" + small_decoder + "}, \"tokenizer\": \"words\"}").tokenizer->size();
+    for (const char* tokenizer : {"\"bytes\"", "\"\""}) {
+        const std::string recipe = text_of("{\"model\": {", small_decoder, "}, \"tokenizer\": ", tokenizer,
+                                           ", \"weights\": \"", (folder_ / "words").string(), "\"}");
+        const StartingModel model = start(recipe);
+        ASSERT_NE(model.tokenizer, nullptr) << tokenizer;
+        EXPECT_EQ(model.tokenizer->size(), words) << tokenizer;
+        model.save(folder_ / "out");
+        EXPECT_TRUE(fs::exists(folder_ / "out/tokenizer.json"));
+        // A resumed run has it even where those weights are gone.
+        fs::rename(folder_ / "words", folder_ / "elsewhere");
+        EXPECT_EQ(start(recipe, folder_ / "out").tokenizer->size(), words) << tokenizer;
+        fs::rename(folder_ / "elsewhere", folder_ / "words");
+    }
+}
+
+TEST_F(StartingFrom, ATokenizerThatIsNotThereIsNamedWithItsKey) {
+    testing::expect_error([&] { start("{\"model\": {" + small_decoder + "}, \"tokenizer\": \"wordpeice\"}"); },
+                          {"recipe.json", "tokenizer", "wordpeice", "wordpiece"});
+}
+
+}  // namespace
+}  // namespace tessera::training
