@@ -9,7 +9,6 @@
 #include "formats/json.h"
 #include "inference/picture_classifier.h"
 #include "inference/text_classifier.h"
-#include "models/adapters.h"
 #include "models/catalog.h"
 
 namespace tessera::cli {
@@ -72,9 +71,7 @@ class Answers {
 };
 
 bool looks_at_pictures(const std::string& folder) {
-    const bool adapted = models::is_adapter_folder(folder);
-    const std::string base = adapted ? models::base_of_adapters(folder).string() : folder;
-    return models::architecture_of(models::config_named(base)).vision != nullptr;
+    return models::architecture_of(models::config_named(folder)).vision != nullptr;
 }
 
 int missing(const char* what) {

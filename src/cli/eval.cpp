@@ -11,7 +11,6 @@
 #include "cli/terminal.h"
 #include "data/documents.h"
 #include "inference/translation_score.h"
-#include "models/adapters.h"
 #include "models/catalog.h"
 #include "models/classes.h"
 #include "tokenizers/utf8.h"
@@ -75,9 +74,7 @@ void take_settings_of_run(const fs::path& folder, Json& recipe, Json& data) {
         if (const Json* value = section->find(name)) data.set(name, *value);
 }
 
-// `folder` is what was named on the command line, `model` the base where that holds adapters.
-training::Recipe recipe_of(const std::string& folder, const std::string& model,
-                           const std::vector<std::string>& arguments) {
+training::Recipe recipe_of(const std::string& folder, const std::vector<std::string>& arguments) {
     Json files = Json::array(), data = Json::object(), recipe = Json::object();
     std::vector<std::string> overrides;
     for (const std::string& argument : arguments)
@@ -86,14 +83,14 @@ training::Recipe recipe_of(const std::string& folder, const std::string& model,
         else
             overrides.push_back(argument);
     check(!files.items().empty(), "eval: DATA is missing: files or folders");
-    const std::unique_ptr<models::Model> shapes = models::build(models::config_named(model));
+    const std::unique_ptr<models::Model> shapes = models::build(models::config_named(folder));
     recipe.set("objective", training::usual_objective(*shapes));
     // Texts with a label are read as far as the model can; others in windows.
     const std::int64_t longest = shapes->longest_text(), window = 128;
     const bool whole = recipe.find("objective")->as_string() == "labels" && longest > 0;
     if (longest > 0) data.set("length", whole ? longest : std::min(longest, window));
     take_settings_of_run(folder, recipe, data);
-    recipe.set("model", model).set("data", data.set("train", std::move(files)));
+    recipe.set("model", folder).set("data", data.set("train", std::move(files)));
     return training::read_recipe(training::resolve_recipe(std::move(recipe), overrides, "eval"));
 }
 
@@ -233,15 +230,9 @@ int eval_command(const std::vector<std::string>& arguments) {
     check(wanted.beams >= 1 && wanted.beams <= inference::most_beams, "--beams: expected 1 to ", inference::most_beams,
           ", found ", wanted.beams);
     check(fs::exists(folder), folder, ": no such file or folder");
-    const bool is_adapter = models::is_adapter_folder(folder);
-    // Adapters of a file of weights have their tokenizer beside them.
-    if (is_adapter && fs::exists(fs::path(folder) / "tokenizer.json"))
-        data.insert(data.begin(), text_of("tokenizer=", folder));
-    const training::Recipe recipe =
-        recipe_of(folder, is_adapter ? models::base_of_adapters(folder).string() : folder, data);
+    const training::Recipe recipe = recipe_of(folder, data);
     wanted.device = device_named(device_name);
     const training::StartingModel start = training::starting_model(recipe, std::nullopt, wanted.device);
-    if (is_adapter) models::apply_adapters(*start.model, folder);
     const Scratch scratch;
     training::ObjectiveInputs inputs{
         .recipe = recipe, .model = *start.model, .tokenizer = start.tokenizer, .data = recipe.train_data};

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/training_display.h"
 #include "core/error.h"
+#include "data/labelled_texts.h"
 #include "models/adapters.h"
 #include "models/catalog.h"
 #include "training/recipe_keys.h"
@@ -52,21 +53,26 @@ struct Request {
 // Gentler than training from nothing; adapters bear ten times as much. What the user says comes after.
 training::Recipe recipe_of(const Request& request) {
     Json data = Json::array();
-    std::vector<std::string> overrides;
+    std::vector<std::string> files, overrides;
     for (const std::string& argument : request.data)
         if (argument.find('=') == argument.npos || std::filesystem::exists(argument))
-            data.push_back(argument);
+            files.push_back(argument);
         else
             overrides.push_back(argument);
-    check(!data.items().empty(), "finetune: DATA is missing: files or folders to learn from");
+    for (const std::string& file : files) data.push_back(file);
+    check(!files.empty(), "finetune: DATA is missing: files or folders to learn from");
     Json recipe = Json::object();
     recipe.set("model", request.model)
         .set("data", Json::object().set("train", std::move(data)))
         .set("optimizer", Json::object()
                               .set("learning_rate", request.lora.empty() ? 2e-5 : 2e-4)
                               .set("weight_decay", request.lora.empty() ? 0.1 : 0.0));
-    if (!models::is_adapter_folder(request.model))
-        recipe.set("objective", training::usual_objective(*models::build(models::config_named(request.model))));
+    if (!models::is_adapter_folder(request.model)) {
+        std::string objective = training::usual_objective(*models::build(models::config_named(request.model)));
+        // An encoder that has only read so far is given labels to learn them.
+        if (objective == "masked" && data::are_labelled_texts(files)) objective = "labels";
+        recipe.set("objective", std::move(objective));
+    }
     std::vector<std::string> all;
     if (!request.lora.empty()) all = lora_settings(request.lora);
     if (!request.lora.empty() && request.lora.find("r=") == request.lora.npos &&

@@ -4,11 +4,13 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/next_command.h"
 #include "core/error.h"
 #include "models/adapters.h"
 #include "models/catalog.h"
 #include "models/dtype_names.h"
 #include "training/starting_model.h"
+#include "training/usual_objective.h"
 
 namespace tessera::cli {
 namespace {
@@ -42,11 +44,10 @@ int merge_command(const std::vector<std::string>& arguments) {
     }
     check(models::is_adapter_folder(adapter), adapter, ": no folder of adapters: it has no adapter_config.json");
     const fs::path from = base.empty() ? models::base_of_adapters(adapter) : fs::path(base);
-    const std::unique_ptr<models::Model> model = models::load(from);
+    const std::unique_ptr<models::Model> model = models::load_adapted(models::open(from), adapter);
     formats::WriteOptions options;
     options.tensors.dtype = dtype_for(*model, dtype);
     if (options.tensors.dtype) model->config = models::with_dtype(model->config, *options.tensors.dtype);
-    models::apply_adapters(*model, adapter);
     models::merge_adapters(*model);
     models::save(*model, out, options);
     training::copy_companions(fs::is_directory(from) ? from : from.parent_path(), out);
@@ -54,8 +55,8 @@ int merge_command(const std::vector<std::string>& arguments) {
     if (json)
         std::printf("%s\n", formats::Json::object().set("base", from.string()).set("folder", out).dump().c_str());
     else
-        std::printf("%s: %s with %s; try: tessera generate %s \"…\"\n", out.c_str(), from.c_str(), adapter.c_str(),
-                    out.c_str());
+        std::printf("%s: %s with %s; try: tessera %s\n", out.c_str(), from.c_str(), adapter.c_str(),
+                    next_command(training::usual_objective(*model), out).c_str());
     return 0;
 }
 

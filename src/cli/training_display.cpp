@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/next_command.h"
 #include "cli/terminal.h"
 #include "inference/generator.h"
 #include "kernels/gemm.h"
@@ -65,6 +66,14 @@ class Display {
             }
             preparation_->set(done);
         };
+        events.on_new_head = [this](const std::vector<std::string>& classes) {
+            constexpr std::size_t most_named = 8;
+            std::string names;
+            for (std::size_t i = 0; i < std::min(classes.size(), most_named); ++i)
+                names += text_of(i > 0 ? ", " : "", one_line(classes[i]));
+            say(fmt::format("a new head for {} classes: {}{}", classes.size(), names,
+                            classes.size() > most_named ? ", …" : ""));
+        };
         events.on_start = [this](const models::Model& model, const training::Trainer& trainer) {
             start(model, trainer);
         };
@@ -83,9 +92,11 @@ class Display {
         auto& mutable_model = const_cast<models::Model&>(model);  // visiting counts, and changes nothing
         const models::Summary summary = models::summarise(mutable_model);
         peak_ = peak_operations(device_, recipe_.precision);
-        say(fmt::format("{} parameters, {} of them learn; {} steps of {} × {}", with_separators(summary.parameters),
+        const bool sees_texts = std::string_view(trainer.unit()) == "tokens";
+        say(fmt::format("{} parameters, {} of them learn; {} steps of {}{}", with_separators(summary.parameters),
                         with_separators(trainer.trained_parameters()), recipe_.steps,
-                        recipe_.batch * recipe_.accumulate, recipe_.length));
+                        recipe_.batch * recipe_.accumulate,
+                        sees_texts ? fmt::format(" × {}", recipe_.length) : fmt::format(" {}", trainer.unit())));
         first_step_ = trainer.steps();
         started_ = Clock::now();
         operations_before_ = kernels::gemm_operations;
@@ -151,18 +162,6 @@ class Display {
     Clock::time_point started_ = Clock::now(), drawn_ = {};
 };
 
-// What can be done with a model that has learned this.
-std::string command_for(const std::string& objective, const std::string& folder) {
-    if (objective == "masked") return fmt::format("fill {} \"…\"", folder);
-    if (objective == "pairs") return fmt::format("translate {} \"…\"", folder);
-    if (objective == "classify") return fmt::format("classify {} PICTURE", folder);
-    if (objective == "contrastive") return fmt::format("classify {} PICTURE --labels …", folder);
-    if (objective == "prefix") return fmt::format("generate {} \"…\" --image PICTURE", folder);
-    if (objective == "labels") return fmt::format("classify {} \"…\"", folder);
-    if (objective == "autoencode") return fmt::format("inspect {}", folder);
-    return fmt::format("generate {} \"…\"", folder);
-}
-
 }  // namespace
 
 int train_with_display(const training::Recipe& recipe, const training::SessionOptions& options, bool json) {
@@ -179,7 +178,7 @@ int train_with_display(const training::Recipe& recipe, const training::SessionOp
     }
     const std::string folder = options.folder.string();
     std::printf("%s: mean loss %.4f after %lld steps; try: tessera %s\n", folder.c_str(), result.loss,
-                static_cast<long long>(result.steps), command_for(recipe.objective, folder).c_str());
+                static_cast<long long>(result.steps), next_command(recipe.objective, folder).c_str());
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "data/labelled_texts.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/error.h"
@@ -45,6 +46,17 @@ std::vector<std::string> LabelledTexts::labels() const {
     std::set<std::string> labels;
     for (std::int64_t i = 0; i < size(); ++i) labels.insert(at(i).label);
     return {labels.begin(), labels.end()};
+}
+
+bool are_labelled_texts(const std::vector<std::string>& files) {
+    return std::all_of(files.begin(), files.end(), [](const std::filesystem::path& file) {
+        if (file.extension() == ".tsv") return true;
+        if (!std::filesystem::is_regular_file(file) || !is_json_lines(file)) return false;
+        const Lines lines({file});
+        if (lines.size() == 0) return false;
+        const Json first = Json::parse(lines.text(0), lines.where(0));
+        return first.is_object() && first.find("label") != nullptr;
+    });
 }
 
 }  // namespace tessera::data

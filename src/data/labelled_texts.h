@@ -23,4 +23,7 @@ class LabelledTexts {
     std::string field_;
 };
 
+// Whether the files are such by their names and, for JSON lines, by their first line.
+bool are_labelled_texts(const std::vector<std::string>& files);
+
 }  // namespace tessera::data

@@ -31,8 +31,7 @@ Tensor table_of(const std::vector<tokenizers::Ids>& rows) {
 
 PictureClassifier::PictureClassifier(const std::filesystem::path& folder, const ClassifierOptions& options)
     : device_(options.device) {
-    const formats::Checkpoint checkpoint = models::open(folder);
-    const models::Config& config = checkpoint.config;
+    const models::Config config = models::config_named(folder.string());
     const models::Architecture& architecture = models::architecture_of(config);
     settings_ = models::picture_settings(folder, config);
     if (architecture.vision->texts != nullptr) {
@@ -51,7 +50,7 @@ PictureClassifier::PictureClassifier(const std::filesystem::path& folder, const 
         check(!labels_.empty(), folder.string(), ": the checkpoint has no classifier");
         exclusive_ = classes_exclude(config, labels_.size());
     }
-    model_ = models::load(checkpoint);
+    model_ = models::load(folder);
     if (device_ != cpu) nn::move_to(*model_, device_);
 }
 

@@ -1,7 +1,6 @@
 #include "inference/text_classifier.h"
 
 #include "inference/generator.h"
-#include "models/adapters.h"
 #include "models/catalog.h"
 #include "models/classes.h"
 #include "models/encoder.h"
@@ -15,8 +14,7 @@ namespace fs = std::filesystem;
 
 // Told by config.json, before anything large is read.
 TextModel open_classifier(const fs::path& folder, Device device) {
-    const fs::path base = models::is_adapter_folder(folder) ? models::base_of_adapters(folder) : folder;
-    const models::Config config = models::config_named(base.string());
+    const models::Config config = models::config_named(folder.string());
     check(models::read_text_classes(config) > 0, folder.string(), ": a model of type ", config.text("model_type", "?"),
           " that is not …ForSequenceClassification has no classes of texts");
     TextModel model = open_text_model(folder, {}, device, NeedsTokenizer::yes);

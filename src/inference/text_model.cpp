@@ -67,9 +67,9 @@ TextModel open_text_model(const fs::path& folder_or_file, const fs::path& tokeni
     TextModel out{.path = folder_or_file, .config = checkpoint.config, .device = device};
     out.settings = read_generation_settings(checkpoint.generation_config, checkpoint.config);
     out.tokenizer = find_tokenizer(folder_or_file, tokenizer, needs);
-    out.model = models::load(checkpoint);
+    out.model = adapter.empty() ? models::load(checkpoint) : models::load_adapted(checkpoint, adapter);
+    out.config = out.model->config;
     if (device != cpu) nn::move_to(*out.model, device);
-    if (!adapter.empty()) models::apply_adapters(*out.model, adapter);
     return out;
 }
 

@@ -5,6 +5,8 @@
 
 #include "models/adapted_layers.h"
 #include "models/adapters.h"
+#include "models/catalog.h"
+#include "models/new_head.h"
 #include "models/stored_module.h"
 
 namespace tessera::models {
@@ -14,6 +16,7 @@ namespace fs = std::filesystem;
 using formats::Json;
 
 constexpr const char* config_file = "adapter_config.json";
+constexpr const char* model_config_file = "config.json";
 constexpr const char* tensor_file = "adapter_model.safetensors";
 constexpr std::string_view prefix = "base_model.model.";
 constexpr std::string_view down_suffix = ".lora_A.weight", up_suffix = ".lora_B.weight";
@@ -51,7 +54,7 @@ void check_plain(const Config& config) {
     for (const char* field : {"use_dora", "lora_bias", "use_qalora"})
         if (config.has(field) && config.boolean(field)) config.reject(field, "this kind of adapter is not supported");
     if (config.text("bias", "none") != "none") config.reject("bias", "only \"none\" is supported");
-    for (const char* field : {"modules_to_save", "target_parameters", "trainable_token_indices", "megatron_config"})
+    for (const char* field : {"target_parameters", "trainable_token_indices", "megatron_config"})
         if (config.has(field) && !(config.json().find(field)->is_array() && config.json().find(field)->items().empty()))
             config.reject(field, "adapters that hold more than linear layers are not supported");
     const Json* start = config.json().find("init_lora_weights");
@@ -87,13 +90,20 @@ class Folder {
     void apply() {
         check(!tensors_.empty(), source_, ": holds no adapters");
         std::map<std::string, AdaptedLayer> layers = adaptable_layers(model_);
+        const std::map<std::string, nn::Linear*> head = head_layers(model_);
+        check_kept_whole(head);
         for (const auto& [name, tensor] : tensors_) {
+            if (const auto whole = head.find(name.substr(0, name.rfind('.'))); whole != head.end()) {
+                take_whole(*whole->second, name, tensor);
+                continue;
+            }
             if (name.ends_with(up_suffix)) {
                 check(tensors_.contains(text_of(layer_of(name, up_suffix), down_suffix)), source_, ": ", name,
                       " has no lora_A beside it");
                 continue;
             }
-            check(name.ends_with(down_suffix), source_, ": '", name, "' is no part of a linear layer's adapter");
+            check(name.ends_with(down_suffix), source_, ": '", name,
+                  "' is no part of a linear layer's adapter, nor of a classifier's head");
             const std::string layer = layer_of(name, down_suffix);
             const auto found = layers.find(layer);
             check(found != layers.end(), source_, ": the model has no linear layer '", layer, "' that can be adapted");
@@ -108,11 +118,35 @@ class Folder {
         std::string inner = name.substr(prefix.size());
         for (const char* part : {".lora_A.default.", ".lora_B.default."})
             if (const auto at = inner.find(part); at != inner.npos) inner.erase(at + 7, 8);
+        for (const std::string_view part : {".modules_to_save.default", ".modules_to_save"})
+            if (const auto at = inner.find(part); at != inner.npos) inner.erase(at, part.size());
         return canonical_name(model_.weights, inner);
     }
 
     static std::string layer_of(const std::string& name, std::string_view suffix) {
         return name.substr(0, name.size() - suffix.size());
+    }
+
+    // PEFT lists all names that heads have, whichever the model has.
+    void check_kept_whole(const std::map<std::string, nn::Linear*>& head) const {
+        if (!config_.has("modules_to_save")) return;
+        for (const std::string& name : config_.texts("modules_to_save")) {
+            const bool is_head = std::any_of(head.begin(), head.end(), [&](const auto& layer) {
+                return text_of(".", running_name(model_.weights, layer.first), ".").find(text_of(".", name, ".")) !=
+                       std::string::npos;
+            });
+            if (!is_head && name != "classifier" && name != "score")
+                config_.reject("modules_to_save", text_of("'", name, "' is no part of a classifier's head, and only ",
+                                                          "that may be kept whole"));
+        }
+    }
+
+    void take_whole(nn::Linear& layer, const std::string& name, const Tensor& value) const {
+        Tensor& parameter = name.ends_with(".bias") ? layer.bias : layer.weight;
+        check(parameter.defined() && value.shape() == parameter.shape(), source_, ": ", name, " has shape ",
+              value.shape(), ", expected ", parameter.defined() ? parameter.shape() : Shape());
+        check(is_float(value.dtype()), source_, ": ", name, ": not floats");
+        parameter = value.to(parameter.dtype()).to(parameter.device()).clone();
     }
 
     void attach(const std::string& name, const AdaptedLayer& layer, const Tensor& down) const {
@@ -163,6 +197,16 @@ void save_adapters(Model& model, const AdapterSettings& settings, const std::str
         tensors.emplace_back(text_of(full, up_suffix), layer.joined(ups));
         transposed = transposed || layer.transposed;
     }
+    Json whole;
+    if (settings.head) {
+        whole = Json::array();
+        for (const auto& [name, linear] : head_layers(model)) {
+            const std::string running = running_name(model.weights, name);
+            whole.push_back(running);
+            tensors.emplace_back(text_of(prefix, running, ".weight"), linear->weight.detach());
+            if (linear->bias.defined()) tensors.emplace_back(text_of(prefix, running, ".bias"), linear->bias.detach());
+        }
+    }
     Json targets = Json::array();
     for (const std::string& target : target_modules(model.weights, layers)) targets.push_back(target);
     const bool is_whole = settings.alpha == std::floor(settings.alpha) && std::abs(settings.alpha) < 1e15;
@@ -180,13 +224,37 @@ void save_adapters(Model& model, const AdapterSettings& settings, const std::str
         .set("init_lora_weights", true)
         .set("use_rslora", false)
         .set("use_dora", false)
-        .set("modules_to_save", Json());
+        .set("modules_to_save", std::move(whole));
     fs::create_directories(folder);
+    if (settings.head) model.config.json().write(folder / model_config_file);
     formats::write_safetensors(folder / tensor_file, tensors, {{"format", "pt"}});
     config.write(folder / config_file);
 }
 
 void apply_adapters(Model& model, const fs::path& folder) { Folder(model, folder).apply(); }
+
+Config adapted_config(const Config& base, const fs::path& folder) {
+    std::vector<std::string> names;
+    if (fs::exists(folder / model_config_file)) {
+        const Config own(Json::read(folder / model_config_file), (folder / model_config_file).string());
+        names = class_names(own);
+    } else {
+        // A folder of PEFT's own knows how many classes there are.
+        for (const auto& [name, tensor] : formats::read_safetensors(folder / tensor_file).tensors)
+            if ((name.ends_with(".classifier.weight") || name.ends_with(".classifier.out_proj.weight")) &&
+                tensor.rank() == 2 && tensor.size(0) != static_cast<std::int64_t>(class_names(base).size()))
+                for (std::int64_t i = 0; i < tensor.size(0); ++i) names.push_back(text_of("LABEL_", i));
+    }
+    return names.empty() || names == class_names(base) ? base : with_classes(base, names);
+}
+
+std::unique_ptr<Model> load_adapted(const formats::Checkpoint& base, const fs::path& folder) {
+    const Config config = adapted_config(base.config, folder);
+    const bool is_new = class_names(config) != class_names(base.config);
+    std::unique_ptr<Model> model = is_new ? load_under_head(base, config, 0) : load(base);
+    apply_adapters(*model, folder);
+    return model;
+}
 
 fs::path base_of_adapters(const fs::path& folder) {
     const Config config(Json::read(folder / config_file), (folder / config_file).string());

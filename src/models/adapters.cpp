@@ -4,6 +4,7 @@
 #include <set>
 
 #include "models/adapted_layers.h"
+#include "models/new_head.h"
 #include "ops/random.h"
 
 namespace tessera::models {
@@ -49,6 +50,7 @@ void attach_adapters(Model& model, const AdapterSettings& settings, RandomKey ke
     const Layers layers = adaptable_layers(model);
     check(settings.dropout >= 0 && settings.dropout < 1, "lora: expected a dropout from 0 to below 1, found ",
           settings.dropout);
+    const auto head = settings.head ? head_layers(model) : std::map<std::string, nn::Linear*>();
     std::set<std::string> met;
     for (const auto& [name, layer] : layers) {
         bool wanted = false;
@@ -57,7 +59,7 @@ void attach_adapters(Model& model, const AdapterSettings& settings, RandomKey ke
                 met.insert(target);
                 wanted = true;
             }
-        if (wanted) attach(layer, settings, key.child(layer.number));
+        if (wanted && !head.contains(name)) attach(layer, settings, key.child(layer.number));
     }
     check(!settings.targets.empty(), "lora: no targets; there are: all-linear, ", words_of(layers));
     for (const std::string& target : settings.targets)
@@ -71,8 +73,10 @@ bool has_adapters(Model& model) {
     return has;
 }
 
-void let_adapters_learn(Model& model) {
+void let_adapters_learn(Model& model, bool and_head) {
     nn::set_requires_grad(model, false);
+    if (and_head)
+        for (const auto& [name, linear] : head_layers(model)) nn::set_requires_grad(*linear, true);
     nn::for_each_linear(model, [](const std::string&, nn::Linear& linear) {
         if (linear.adapter) nn::set_requires_grad(*linear.adapter, true);
     });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "models/adapters.h"
 #include "models/gguf_checkpoint.h"
 #include "models/llama2c_checkpoint.h"
 #include "models/presets.h"
@@ -16,6 +17,7 @@ Config config_named(const std::string& name) {
     if (found != known.end()) return {formats::Json::parse(found->text, name), name};
     check(std::filesystem::exists(name), name,
           ": neither a folder, a config.json nor a preset; `tessera inspect --list` shows the presets");
+    if (is_adapter_folder(name)) return adapted_config(config_named(base_of_adapters(name).string()), name);
     const bool is_weights = !std::filesystem::is_directory(name) && std::filesystem::path(name).extension() != ".json";
     return is_weights ? open(name).config : formats::read_config(name);
 }
@@ -74,7 +76,9 @@ std::unique_ptr<Model> load(const formats::Checkpoint& checkpoint) {
     return model;
 }
 
-std::unique_ptr<Model> load(const std::filesystem::path& path) { return load(open(path)); }
+std::unique_ptr<Model> load(const std::filesystem::path& path) {
+    return is_adapter_folder(path) ? load_adapted(open(base_of_adapters(path)), path) : load(open(path));
+}
 
 void save(Model& model, const std::filesystem::path& folder, formats::WriteOptions options) {
     options.generation_config = model.generation_config;

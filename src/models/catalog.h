@@ -28,6 +28,7 @@ std::unique_ptr<Model> initialised(const Config& config, std::uint64_t seed, DTy
                                    const std::function<void(const Tensor& parameter)>& on_parameter = {});
 // A model over the checkpoint's tensors; they stay where they are mapped unless the family's layout differs from ours.
 std::unique_ptr<Model> load(const formats::Checkpoint& checkpoint);
+// Of a folder of adapters, its base under them.
 std::unique_ptr<Model> load(const std::filesystem::path& folder_or_file);
 // Config and weights under the checkpoint's names, as the reference would have written them.
 void save(Model& model, const std::filesystem::path& folder, formats::WriteOptions options = {});

@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "data/documents.h"
-#include "models/adapters.h"
 #include "models/catalog.h"
 #include "models/summary.h"
 #include "tensor/tape.h"
@@ -112,12 +111,7 @@ FinishedRun open_run(const std::string& name, const fs::path& folder, Device dev
                     .folder = folder,
                     .recipe = read_recipe(resolve_recipe(Json::read(file), {}, file.string())),
                     .model = {}};
-    if (models::is_adapter_folder(folder)) {
-        run.model = models::load(models::base_of_adapters(folder));
-        models::apply_adapters(*run.model, folder);
-    } else {
-        run.model = models::load(folder);
-    }
+    run.model = models::load(folder);
     if (device != cpu) nn::move_to(*run.model, device);
     return run;
 }

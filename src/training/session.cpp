@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "models/adapters.h"
 #include "training/counting.h"
 #include "training/held_out.h"
 #include "training/loss_plot.h"
@@ -29,7 +30,12 @@ class Session {
 
     SessionResult run() {
         const std::optional<fs::path> earlier = checkpoint_to_resume();
-        start_ = starting_model(recipe_, earlier, options_.device, folder_.cache());
+        const formats::Json& model = *recipe_.resolved.json().find("model");
+        if (model.is_string() && models::is_adapter_folder(model.as_string()))
+            recipe_.resolved.reject("model",
+                                    text_of(model.as_string(), " holds adapters; `tessera merge` makes a model of it"));
+        start_ = starting_model(recipe_, earlier, options_.device, folder_.cache(), classes_taught(recipe_));
+        if (!earlier && !start_.new_head.empty() && events_.on_new_head) events_.on_new_head(start_.new_head);
         folder_.check_room(room_needed());
         recipe_.resolved.json().write(folder_.path() / "recipe.json");
         objective_ = make_objective(inputs(recipe_.train_data));

@@ -13,6 +13,8 @@ namespace tessera::training {
 // What happens, as it happens. Each may be empty.
 struct SessionEvents {
     std::function<void(const std::string& what, double done, double total)> on_preparation = {};
+    // The checkpoint knew other classes, or none: it has a new head for these.
+    std::function<void(const std::vector<std::string>& classes)> on_new_head = {};
     std::function<void(const models::Model& model, const Trainer& trainer)> on_start = {};
     std::function<void(const StepReport& report, const char* unit)> on_step = {};
     std::function<void(std::int64_t step, const Evaluation& result)> on_validation = {};

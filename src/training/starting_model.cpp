@@ -1,11 +1,13 @@
 #include "training/starting_model.h"
 
+#include <algorithm>
 #include <map>
 #include <span>
 
 #include "core/error.h"
 #include "models/catalog.h"
 #include "models/dtype_names.h"
+#include "models/new_head.h"
 #include "models/vision.h"
 #include "training/made_tokenizer.h"
 
@@ -155,10 +157,46 @@ std::shared_ptr<const tokenizers::Tokenizer> tokenizer_of(const Recipe& recipe, 
     return has_own ? tokenizers::open_tokenizer(model.as_string()) : nullptr;
 }
 
-std::unique_ptr<models::Model> load_model(const Recipe& recipe, const fs::path& path) {
-    if (models::is_adapter_folder(path))
-        recipe.resolved.reject("model", text_of(path.string(), " holds adapters; `tessera merge` makes a model of it"));
-    return models::load(path);
+bool is_whole_number(const std::string& text) {
+    return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
+}
+
+// Whether the model's classes are those of the data: by their names, or by their numbers where one side has no names.
+bool tells_apart(const Config& config, const std::vector<std::string>& classes) {
+    const std::vector<std::string> own = models::class_names(config);
+    const auto is_known = [&](const std::string& name) { return std::find(own.begin(), own.end(), name) != own.end(); };
+    if (std::all_of(classes.begin(), classes.end(), is_known)) return true;
+    if (std::all_of(classes.begin(), classes.end(), is_whole_number))
+        return std::all_of(classes.begin(), classes.end(), [&](const std::string& number) {
+            return std::stoll(number) < static_cast<std::int64_t>(own.size());
+        });
+    const bool unnamed =
+        std::all_of(own.begin(), own.end(), [](const std::string& name) { return name.starts_with("LABEL_"); });
+    return unnamed && own.size() == classes.size();
+}
+
+// Numbers stand for all classes up to the highest.
+std::vector<std::string> with_gaps_filled(const Recipe& recipe, std::vector<std::string> classes) {
+    if (!std::all_of(classes.begin(), classes.end(), is_whole_number)) return classes;
+    constexpr std::int64_t most = 100'000;
+    std::int64_t highest = 0;
+    for (const std::string& number : classes) highest = std::max<std::int64_t>(highest, std::stoll(number));
+    check(highest < most, recipe.train_data.front(), ": a class has the number ", highest, "; there may be ", most);
+    classes.clear();
+    for (std::int64_t i = 0; i <= highest; ++i) classes.push_back(std::to_string(i));
+    return classes;
+}
+
+void load_checkpoint(StartingModel& start, const Recipe& recipe, const std::vector<std::string>& classes) {
+    const fs::path path = recipe.resolved.text("model");
+    const Config config = models::config_named(path.string());
+    if (classes.empty() || tells_apart(config, classes) || !models::can_classify(config)) {
+        start.model = models::load(path);
+        return;
+    }
+    start.new_head = with_gaps_filled(recipe, classes);
+    start.model =
+        models::load_under_head(models::open(path), models::with_classes(config, start.new_head), recipe.seed);
 }
 
 }  // namespace
@@ -166,13 +204,18 @@ std::unique_ptr<models::Model> load_model(const Recipe& recipe, const fs::path& 
 fs::path model_folder(const Recipe& recipe) {
     const Json& model = *recipe.resolved.json().find("model");
     if (!model.is_string() || !fs::exists(model.as_string())) return {};
-    const fs::path path = model.as_string();
+    fs::path path = model.as_string();
+    // Adapters may have left to their base what goes with a model.
+    if (models::is_adapter_folder(path) && tokenizers::tokenizer_files(path).empty() &&
+        picture_companions(path).empty())
+        path = models::base_of_adapters(path);
     return fs::is_directory(path) ? path : path.parent_path();
 }
 
 StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>& earlier, Device device,
-                             const fs::path& workshop) {
+                             const fs::path& workshop, const std::vector<std::string>& classes) {
     StartingModel start{.lora = recipe.lora};
+    if (start.lora) start.lora->head = !classes.empty();
     const fs::path home = model_folder(recipe);
     const fs::path place = tokenizer_place(recipe, home, workshop, earlier.has_value());
     start.tokenizer = tokenizer_of(recipe, place);
@@ -181,9 +224,9 @@ StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>
     if (recipe.lora && !starts_from_weights(recipe))
         recipe.resolved.reject("lora.rank", "adapters need a model that has learned: name a checkpoint");
     if (earlier && !recipe.lora) {
-        start.model = load_model(recipe, *earlier);
+        start.model = models::load(*earlier);
     } else if (starts_from_weights(recipe)) {
-        start.model = load_model(recipe, recipe.resolved.text("model"));
+        load_checkpoint(start, recipe, classes);
         // A checkpoint's own tokenizer may have tokens that its model never sees.
         if (!recipe.tokenizer.empty()) refuse_small_vocabulary(start.model->config, start.tokenizer.get());
     } else {
@@ -200,7 +243,7 @@ StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>
     if (earlier)
         models::apply_adapters(*start.model, *earlier);
     else
-        models::attach_adapters(*start.model, *recipe.lora, recipe.key(lora_use));
+        models::attach_adapters(*start.model, *start.lora, recipe.key(lora_use));
     return start;
 }
 

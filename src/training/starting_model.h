@@ -16,6 +16,7 @@ struct StartingModel {
     std::unique_ptr<models::Model> model = {};
     std::shared_ptr<const tokenizers::Tokenizer> tokenizer = {};  // null where there is none
     std::vector<std::filesystem::path> companions = {};           // of the tokenizer and the processor
+    std::vector<std::string> new_head = {};                       // its classes, where the checkpoint knew others
     formats::Json picture_processor = {};                         // written where no companion says it; null: nothing
     std::optional<models::AdapterSettings> lora = {};             // where only adapters learn
     std::string base = {};                                        // what the adapters stand beside
@@ -25,9 +26,11 @@ struct StartingModel {
 };
 
 // `earlier`: a checkpoint of this run to go on from. `workshop`: where a tokenizer is made, if the recipe asks for one,
-// or that of the recipe's `weights` is kept; a resumed run takes the one that is there.
+// or that of the recipe's `weights` is kept; a resumed run takes the one that is there. `classes`: what is to be told
+// apart; a checkpoint that knows other classes, or none, gets a new head.
 StartingModel starting_model(const Recipe& recipe, const std::optional<std::filesystem::path>& earlier,
-                             Device device = cpu, const std::filesystem::path& workshop = {});
+                             Device device = cpu, const std::filesystem::path& workshop = {},
+                             const std::vector<std::string>& classes = {});
 
 // The folder of the recipe's model; empty where it is a preset or the config itself.
 std::filesystem::path model_folder(const Recipe& recipe);

@@ -26,9 +26,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-nn::Module& learning(models::Model& model) {
+nn::Module& learning(models::Model& model, const Objective& objective) {
     if (models::has_adapters(model))
-        models::let_adapters_learn(model);
+        models::let_adapters_learn(model, !objective.classes().empty());
     else
         nn::set_requires_grad(model, true);
     return model;
@@ -42,7 +42,7 @@ Trainer::Trainer(models::Model& model, const Objective& objective, const Recipe&
       recipe_(recipe),
       device_(device),
       phases_(static_cast<std::int64_t>(objective.phases().size())),
-      groups_(learning(model), recipe, objective.phases()) {
+      groups_(learning(model, objective), recipe, objective.phases()) {
     if (recipe.held_out >= objective.examples())
         recipe.resolved.reject("data.held_out", text_of(recipe.held_out, " of ", objective.examples(),
                                                         " examples: none is left to learn from"));

@@ -53,6 +53,7 @@ class Trainer {
     // Runs body while the model has the moving average of its weights.
     void with_average(const std::function<void()>& body) const;
 
+    const char* unit() const { return objective_.unit(); }  // what a step is made of
     std::int64_t trained_parameters() const { return groups_.elements(); }
 
    private:

@@ -88,6 +88,26 @@ TEST_F(StartingFrom, TheTokenizerOfTheWeightsGoesBeforeOneMadeFromTheData) {
     }
 }
 
+// Classes that the checkpoint knows stay under its head; others need a new one.
+TEST_F(StartingFrom, OtherClassesNeedANewHead) {
+    const fs::path vit = copied_golden("vit");
+    const Recipe recipe = read_recipe(resolve_recipe(formats::Json::object()
+                                                         .set("model", vit.string())
+                                                         .set("objective", "classify")
+                                                         .set("data", formats::Json::object().set("train", "nowhere")),
+                                                     {}, "recipe.json"));
+    const auto head_for = [&](const std::vector<std::string>& classes) {
+        return starting_model(recipe, {}, cpu, folder_ / "cache", classes).new_head;
+    };
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(head_for({"LABEL_3", "LABEL_4"}), Names());
+    EXPECT_EQ(head_for({"0", "7"}), Names());                                          // numbers of ten classes
+    EXPECT_EQ(head_for({"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}), Names());  // which had no names
+    EXPECT_EQ(head_for({"cat", "dog"}), (Names{"cat", "dog"}));
+    EXPECT_EQ(head_for({"1", "12"}).size(), 13u);
+    testing::expect_error([&] { head_for({"20231201"}); }, {"nowhere", "20231201"});
+}
+
 TEST_F(StartingFrom, ATokenizerThatIsNotThereIsNamedWithItsKey) {
     testing::expect_error([&] { start("{\"model\": {" + small_decoder + "}, \"tokenizer\": \"wordpeice\"}"); },
                           {"recipe.json", "tokenizer", "wordpeice", "wordpiece"});

@@ -17,7 +17,7 @@ std::vector<std::string> classes_of(const ObjectiveInputs& inputs) {
 class Classify final : public Objective {
    public:
     explicit Classify(const ObjectiveInputs& inputs)
-        : classes_(inputs, data::picture_classes(inputs.recipe.train_data), classes_of(inputs)),
+        : classes_(inputs, classes_taught(inputs.recipe), classes_of(inputs)),
           set_(data::open_pictures(inputs.data, {.classes = classes_.names()})),
           pictures_(inputs),
           phases_(inputs) {}
@@ -60,7 +60,8 @@ class Classify final : public Objective {
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Classify>(inputs); }
-const RegisterObjective registered{"classify", make};
+std::vector<std::string> classes_in(const Recipe& recipe) { return data::picture_classes(recipe.train_data); }
+const RegisterObjective registered{"classify", make, classes_in};
 
 }  // namespace
 }  // namespace tessera::training

@@ -19,8 +19,7 @@ class Labels final : public Objective {
     explicit Labels(const ObjectiveInputs& inputs)
         : tokenizer_(inputs.tokenizer),
           field_(inputs.recipe.resolved.section("data").text("field")),
-          classes_(inputs, data::LabelledTexts(files_of(inputs.recipe.train_data), field_).labels(),
-                   model_classes(inputs.model.config)),
+          classes_(inputs, classes_taught(inputs.recipe), model_classes(inputs.model.config)),
           texts_(files_of(inputs.data), field_),
           length_(inputs.recipe.length),
           padding_(padding_id(inputs)) {
@@ -62,7 +61,10 @@ class Labels final : public Objective {
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Labels>(inputs); }
-const RegisterObjective registered{"labels", make};
+std::vector<std::string> classes_in(const Recipe& recipe) {
+    return data::LabelledTexts(files_of(recipe.train_data), recipe.resolved.section("data").text("field")).labels();
+}
+const RegisterObjective registered{"labels", make, classes_in};
 
 }  // namespace
 }  // namespace tessera::training

@@ -1,0 +1,85 @@
+// A checkpoint learns classes of one's own: `tessera finetune` on folders of pictures and on labelled texts, in full
+// and by adapters, and what is left is asked by `tessera classify`.
+#include <gtest/gtest.h>
+
+#include "cli/program.h"
+#include "formats/image.h"
+#include "formats/json.h"
+#include "support/goldens.h"
+#include "support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+using formats::Json;
+using testing::expect_success;
+using testing::golden_path;
+
+class NewClasses : public ::testing::Test {
+   protected:
+    void SetUp() override {
+        for (int i = 0; i < 4; ++i) {
+            paint(text_of("pictures/red/", i, ".png"), 255, 20 * i, 0);
+            paint(text_of("pictures/blue/", i, ".png"), 0, 20 * i, 255);
+        }
+    }
+    void paint(const std::string& name, int red, int green, int blue) {
+        std::filesystem::create_directories((folder_ / name).parent_path());
+        formats::Image image(16, 16);
+        for (std::size_t i = 0; i < image.pixels.size(); i += 3) {
+            image.pixels[i] = static_cast<std::uint8_t>(red);
+            image.pixels[i + 1] = static_cast<std::uint8_t>(green);
+            image.pixels[i + 2] = static_cast<std::uint8_t>(blue);
+        }
+        formats::write_png(folder_ / name, image);
+    }
+    std::string best(const std::string& model, const std::string& input) const {
+        const Json answer = Json::parse(expect_success({"classify", folder_ / model, input, "--json"}).out, "classify");
+        EXPECT_EQ(answer.items()[0].find("labels")->items().size(), 2u) << model;
+        return answer.items()[0].find("labels")->items()[0].find("label")->as_string();
+    }
+    testing::TemporaryFolder folder_;
+};
+
+TEST_F(NewClasses, OfPictures) {
+    const std::vector<std::string> finetune{
+        "finetune", golden_path("vit"), folder_ / "pictures", "--steps", "30", "optimizer.learning_rate=3e-3"};
+    for (const bool by_adapters : {false, true}) {
+        const std::string out = by_adapters ? "adapters" : "whole";
+        std::vector<std::string> command = finetune;
+        if (by_adapters) command.insert(command.end(), {"--lora", "r=4"});
+        command.insert(command.end(), {"-o", folder_ / out});
+        const testing::Answer said = expect_success(command);
+        EXPECT_NE((said.out + said.err).find("a new head for 2 classes: blue, red"), std::string::npos);
+        EXPECT_EQ(best(out, folder_ / "pictures/red/1.png"), "red");
+        EXPECT_EQ(best(out, folder_ / "pictures/blue/2.png"), "blue");
+        const Json figures =
+            Json::parse(expect_success({"eval", folder_ / out, folder_ / "pictures", "--json"}).out, "eval");
+        EXPECT_EQ(figures.find("accuracy")->as_number(), 1);
+    }
+    expect_success({"merge", folder_ / "adapters", "-o", folder_ / "merged"});
+    EXPECT_EQ(best("merged", folder_ / "pictures/red/1.png"), "red");
+    EXPECT_EQ(best("merged", folder_ / "pictures/blue/2.png"), "blue");
+}
+
+// An encoder that has only filled gaps so far: texts with labels make a classifier of it.
+TEST_F(NewClasses, OfTexts) {
+    const std::string labelled = folder_.write("labels.tsv", "aaaa\tfirst\nbbbb\tsecond\naaab\tfirst\nbbba\tsecond\n");
+    for (const char* how : {"", "r=4"}) {
+        std::vector<std::string> command{
+            "finetune", golden_path("bert-mlm"),        labelled, "tokenizer=characters",         "--steps",
+            "40",       "optimizer.learning_rate=3e-3", "-o",     folder_ / text_of("texts", how)};
+        if (*how) command.insert(command.end(), {"--lora", how});
+        expect_success(command);
+        EXPECT_EQ(best(text_of("texts", how), "aaaa"), "first") << how;
+        EXPECT_EQ(best(text_of("texts", how), "bbbb"), "second") << how;
+    }
+    // Its classes are what goes on with: the head stays.
+    const testing::Answer again =
+        expect_success({"finetune", folder_ / "texts", labelled, "--steps", "1", "-o", folder_ / "again"});
+    EXPECT_EQ((again.out + again.err).find("new head"), std::string::npos);
+    EXPECT_EQ(best("again", "aaaa"), "first");
+}
+
+}  // namespace
+}  // namespace tessera
