@@ -19,6 +19,8 @@ Tensor in_groups(const Tensor& x, std::int64_t groups) {
 
 }  // namespace
 
+bool is_read_past_adapters(const std::string& name) { return name.ends_with("head.attention.out_proj"); }
+
 std::int64_t AdaptedLayer::out_width() const {
     std::int64_t width = 0;
     for (const nn::Linear* part : parts) width += part->out_width();
@@ -47,17 +49,23 @@ std::vector<Tensor> AdaptedLayer::split(const Tensor& up) const {
 }
 
 std::map<std::string, AdaptedLayer> adaptable_layers(Model& model) {
+    // Beside experts PEFT takes the words of their layers for the experts themselves.
+    const bool has_experts = std::any_of(model.weights.names.begin(), model.weights.names.end(),
+                                         [](const WeightName& name) { return name.surgery.stacked; });
     std::map<std::string, std::vector<std::pair<int, nn::Linear*>>> parts;
     std::map<std::string, AdaptedLayer> layers;
     nn::for_each_linear(model, [&](const std::string& ours, nn::Linear& linear) {
         const std::optional<StoredModule> stored = stored_module(model.weights, ours);
         const std::string word = last_word(ours);
-        if (!linear.weight.defined() || !stored || word == "head" || word == "decoder") return;
+        if (!linear.weight.defined() || !stored) return;
+        const bool is_output = (word == "head" && stored->name != "text_model.head") || word == "decoder";
+        if (is_output || is_read_past_adapters(stored->name)) return;
         parts[stored->name].emplace_back(stored->surgery.part, &linear);
         AdaptedLayer& layer = layers[stored->name];
         layer.groups = stored->surgery.groups;
         layer.transposed = stored->surgery.transposed;
-        layer.is_usual = word != "router" && word != "classifier";
+        layer.is_usual = word != "router" && word != "classifier" &&
+                         !(has_experts && stored->name.find(".mlp.") != std::string::npos);
     });
     std::uint64_t number = 0;
     for (auto& [name, layer] : layers) {

@@ -26,6 +26,10 @@ struct AdaptedLayer {
     std::vector<Tensor> split(const Tensor& up) const;
 };
 
+// A layer of the reference's whose weight its attention takes without asking the layer: PEFT gives it an adapter that
+// does nothing.
+bool is_read_past_adapters(const std::string& name);
+
 // By the checkpoint's name. The output layer of a language model is not among them: its loss never calls it.
 std::map<std::string, AdaptedLayer> adaptable_layers(Model& model);
 

@@ -21,17 +21,21 @@ constexpr const char* tensor_file = "adapter_model.safetensors";
 constexpr std::string_view prefix = "base_model.model.";
 constexpr std::string_view down_suffix = ".lora_A.weight", up_suffix = ".lora_B.weight";
 
-// The last words of the adapted layers where they mean these layers and no others; otherwise the whole names.
+// The last words of the adapted layers where they mean these layers and no others; otherwise the whole names. A name
+// that has changed from version to version stands there both ways: PEFT looks for all and wants one.
 std::set<std::string> target_modules(const WeightTable& table, const std::map<std::string, AdaptedLayer>& layers) {
     std::set<std::string> words, names;
     const auto word_of = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
     for (const auto& [name, layer] : layers)
         if (layer.has_adapter()) {
-            words.insert(word_of(name));
-            names.insert(running_name(table, name));
+            words.insert({word_of(running_name(table, name)), word_of(newest_name(table, name))});
+            names.insert({running_name(table, name), newest_name(table, name)});
         }
+    const auto is_meant = [&](const std::string& name) {
+        return words.contains(word_of(running_name(table, name))) || words.contains(word_of(newest_name(table, name)));
+    };
     const bool is_exact = std::all_of(layers.begin(), layers.end(), [&](const auto& entry) {
-        return entry.second.has_adapter() || !words.contains(word_of(entry.first));
+        return entry.second.has_adapter() || !is_meant(entry.first);
     });
     return is_exact ? words : names;
 }
@@ -64,9 +68,9 @@ void check_plain(const Config& config) {
                       text_of("\"", start->as_string(), "\" changes the base too, and is not supported"));
 }
 
-double alpha_of(const Config& config, const std::string& name) {
+double alpha_of(const Config& config, const WeightTable& table, const std::string& name) {
     for (const auto& [pattern, alpha] : config.section_or_empty("alpha_pattern").json().members())
-        if (name == pattern || name.ends_with(text_of(".", pattern))) return alpha.as_number();
+        if (is_called(table, name, pattern)) return alpha.as_number();
     return config.number("lora_alpha");
 }
 
@@ -102,6 +106,7 @@ class Folder {
                       " has no lora_A beside it");
                 continue;
             }
+            if (is_read_past_adapters(name.substr(0, name.find(".lora_")))) continue;
             check(name.ends_with(down_suffix), source_, ": '", name,
                   "' is no part of a linear layer's adapter, nor of a classifier's head");
             const std::string layer = layer_of(name, down_suffix);
@@ -159,7 +164,7 @@ class Folder {
         check(is_float(down.dtype()) && is_float(up->second.dtype()), source_, ": ", name, ": not floats");
         const auto rank = static_cast<double>(down.size(0));
         const bool by_root = config_.boolean("use_rslora", false);
-        const double factor = alpha_of(config_, name) / (by_root ? std::sqrt(rank) : rank);
+        const double factor = alpha_of(config_, model_.weights, name) / (by_root ? std::sqrt(rank) : rank);
         const Tensor& weight = layer.parts[0]->weight;
         const DType dtype = weight.dtype() == DType::F64 ? DType::F64 : DType::F32;
         const Tensor shared = down.to(dtype).to(weight.device()).clone();

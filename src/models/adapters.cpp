@@ -5,6 +5,7 @@
 
 #include "models/adapted_layers.h"
 #include "models/new_head.h"
+#include "models/stored_module.h"
 #include "ops/random.h"
 
 namespace tessera::models {
@@ -12,8 +13,8 @@ namespace {
 
 using Layers = std::map<std::string, AdaptedLayer>;
 
-bool is_meant(const std::string& name, const std::string& target, const AdaptedLayer& layer) {
-    return (target == "all-linear" && layer.is_usual) || name == target || name.ends_with(text_of(".", target));
+bool is_meant(const WeightTable& table, const std::string& name, const std::string& target, const AdaptedLayer& layer) {
+    return (target == "all-linear" && layer.is_usual) || is_called(table, name, target);
 }
 
 std::string words_of(const Layers& layers) {
@@ -55,7 +56,7 @@ void attach_adapters(Model& model, const AdapterSettings& settings, RandomKey ke
     for (const auto& [name, layer] : layers) {
         bool wanted = false;
         for (const std::string& target : settings.targets)
-            if (is_meant(name, target, layer)) {
+            if (is_meant(model.weights, name, target, layer)) {
                 met.insert(target);
                 wanted = true;
             }

@@ -23,7 +23,8 @@ struct AdapterSettings {
     std::int64_t rank = 16;
     double alpha = 32;
     double dropout = 0;  // of what adapters see, in training alone
-    // As PEFT reads them: a layer's whole name or its end ("q_proj"); "all-linear": all but the output layer.
+    // As PEFT reads them: a layer's whole name or its end ("q_proj"); "all-linear": all but the output layer, and
+    // beside experts the attention alone.
     std::vector<std::string> targets = {"all-linear"};
     bool head = false;  // a classifier's head learns whole
 };

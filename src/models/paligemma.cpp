@@ -51,10 +51,10 @@ class PaliGemma : public Model {
         weights.names.push_back({"language.head", "lm_head"});
         add_part(weights, language_->weights, "language.", "language_model.");
         weights.ignored.push_back("lm_head.weight");
-        weights.aliases = {{"model.language_model.", "language_model.model."},
+        weights.running = {{"model.language_model.", "language_model.model."},
                            {"model.vision_tower.", "vision_tower."},
-                           {"model.multi_modal_projector.", "multi_modal_projector."},
-                           {"vision_tower.embeddings.", "vision_tower.vision_model.embeddings."},
+                           {"model.multi_modal_projector.", "multi_modal_projector."}};
+        weights.aliases = {{"vision_tower.embeddings.", "vision_tower.vision_model.embeddings."},
                            {"vision_tower.encoder.", "vision_tower.vision_model.encoder."},
                            {"vision_tower.post_layernorm.", "vision_tower.vision_model.post_layernorm."},
                            {"language_model.lm_head", "lm_head"}};

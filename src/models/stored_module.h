@@ -18,5 +18,10 @@ std::optional<StoredModule> stored_module(const WeightTable& table, const std::s
 
 // The module's name in the running reference, which is not always the checkpoint's.
 std::string running_name(const WeightTable& table, const std::string& name);
+// Its name in the newest version, by all aliases that the table knows.
+std::string newest_name(const WeightTable& table, const std::string& name);
+
+// Whether `end` is one of these names of the module, or what one of them ends with after a dot.
+bool is_called(const WeightTable& table, const std::string& name, const std::string& end);
 
 }  // namespace tessera::models

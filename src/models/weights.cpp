@@ -246,8 +246,10 @@ void add_part(WeightTable& whole, const WeightTable& part, const std::string& ou
 
 std::string canonical_name(const WeightTable& table, const std::string& name) {
     std::string canonical = name;
-    for (const auto& [other, ours] : table.aliases)
-        if (const auto at = canonical.find(other); at != std::string::npos) canonical.replace(at, other.size(), ours);
+    for (const auto* list : {&table.running, &table.aliases})
+        for (const auto& [other, ours] : *list)
+            if (const auto at = canonical.find(other); at != std::string::npos)
+                canonical.replace(at, other.size(), ours);
     return canonical;
 }
 
@@ -258,10 +260,30 @@ std::optional<StoredModule> stored_module(const WeightTable& table, const std::s
     return std::nullopt;
 }
 
+namespace {
+
+std::string renamed_back(const std::string& name, const std::vector<std::pair<std::string, std::string>>& names) {
+    std::string other = name + ".";
+    for (auto pair = names.rbegin(); pair != names.rend(); ++pair)
+        if (const auto at = other.find(pair->second); at != std::string::npos)
+            other.replace(at, pair->second.size(), pair->first);
+    return other.substr(0, other.size() - 1);
+}
+
+}  // namespace
+
 std::string running_name(const WeightTable& table, const std::string& name) {
-    for (const auto& [other, ours] : table.aliases)
-        if (other.starts_with("model.") && name.starts_with(ours)) return other + name.substr(ours.size());
-    return name;
+    return renamed_back(name, table.running);
+}
+
+std::string newest_name(const WeightTable& table, const std::string& name) {
+    return renamed_back(renamed_back(name, table.aliases), table.running);
+}
+
+bool is_called(const WeightTable& table, const std::string& name, const std::string& end) {
+    for (const std::string& one : {name, running_name(table, name), newest_name(table, name)})
+        if (one == end || one.ends_with(text_of(".", end))) return true;
+    return false;
 }
 
 void load_weights(nn::Module& module, const WeightTable& table, const formats::TensorMap& tensors,

@@ -32,7 +32,10 @@ struct WeightTable {
     std::vector<WeightName> names;
     // Tensors of checkpoints that are no parameters (a mask, a table of frequencies), with * for anything.
     std::vector<std::string> ignored = {};
-    // Parts of names as other versions of the reference write them → as here; replaced before anything is looked up.
+    // What the reference calls the modules while they run, and adapters are named by, where checkpoints kept older
+    // names: parts of names → as here. Replaced before anything is looked up; the other way round from the last on.
+    std::vector<std::pair<std::string, std::string>> running = {};
+    // Parts of names as other versions of the reference write them → as here; replaced after those.
     std::vector<std::pair<std::string, std::string>> aliases = {};
     // Tensors that checkpoints may lack; the model is built with values for them.
     std::vector<std::string> optional = {};

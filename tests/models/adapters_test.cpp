@@ -100,6 +100,61 @@ TEST(Adapters, PartsOfAFusedLayerShareOneMatrixAndItsGradient) {
     }
 }
 
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : formats::read_safetensors(folder / "adapter_model.safetensors").tensors)
+        names.push_back(name);
+    return names;
+}
+
+// Adapters are named by the modules that run, which may have other names than the checkpoint's tensors.
+TEST(Adapters, HaveTheNamesOfTheRunningModules) {
+    const testing::TemporaryFolder folder;
+    const auto written = [&](const std::string& golden) {
+        const auto model = load(golden_path(golden));
+        attach_adapters(*model, {.rank = 1, .alpha = 1}, {.seed = 5});
+        save_adapters(*model, {.rank = 1, .alpha = 1}, golden_path(golden), folder / golden);
+        apply_adapters(*load(golden_path(golden)), folder / golden);  // and are read under them
+        std::string all;
+        for (const std::string& name : names_in(folder / golden)) all += name + "\n";
+        return all;
+    };
+    const std::string vit = written("vit");
+    for (const char* layer :
+         {"attention.q_proj", "attention.k_proj", "attention.v_proj", "attention.o_proj", "mlp.fc1", "mlp.fc2"})
+        EXPECT_NE(vit.find(text_of("base_model.model.vit.layers.1.", layer, ".lora_A.weight")), vit.npos) << layer;
+    EXPECT_EQ(folder.read("vit/adapter_config.json").find("query"), std::string::npos);
+    EXPECT_NE(folder.read("vit/adapter_config.json").find("\"o_proj\""), std::string::npos);
+    EXPECT_NE(
+        written("paligemma").find("base_model.model.model.language_model.layers.0.self_attn.q_proj.lora_B.weight"),
+        std::string::npos);
+}
+
+TEST(Adapters, ALayerMayBeCalledByEitherName) {
+    for (const char* target : {"query", "q_proj", "vit.layers.1.attention.q_proj"}) {
+        const auto model = load(golden_path("vit"));
+        attach_adapters(*model, {.rank = 1, .alpha = 1, .targets = {target}}, {});
+        EXPECT_TRUE(adaptable_layers(*model).at("vit.encoder.layer.1.attention.attention.query").has_adapter());
+        EXPECT_FALSE(adaptable_layers(*model).at("vit.encoder.layer.1.attention.attention.key").has_adapter());
+    }
+}
+
+// What PEFT cannot hold or would not hear is not adapted unless it is asked for.
+TEST(Adapters, AllLinearIsWhatPeftCanHold) {
+    const auto adapted = [](const std::string& golden, const std::string& word) {
+        const auto model = load(golden_path(golden));
+        attach_adapters(*model, {.rank = 1, .alpha = 1}, {.seed = 5});
+        for (const auto& [name, layer] : adaptable_layers(*model))
+            if (layer.has_adapter() && name.find(word) != name.npos) return true;
+        return false;
+    };
+    EXPECT_TRUE(adapted("deepseek-v2", "kv_b_proj"));
+    EXPECT_FALSE(adapted("deepseek-v2", "mlp."));
+    EXPECT_TRUE(adapted("siglip", "text_model.head"));
+    EXPECT_TRUE(adapted("siglip", "head.mlp.fc1"));
+    EXPECT_FALSE(adapted("siglip", "head.attention"));
+}
+
 TEST(Adapters, TheCacheSeesThemToo) {  // one token at a time, where latent attention absorbs a weight
     const NoGrad no_grad;
     const auto model = load(golden_path("deepseek-v2-lite"));
