@@ -8,6 +8,7 @@
 #include "formats/checkpoint_files.h"
 #include "models/catalog.h"
 #include "models/dtype_names.h"
+#include "training/starting_model.h"
 
 namespace tessera::cli {
 namespace {
@@ -73,6 +74,11 @@ int convert_command(const std::vector<std::string>& arguments) {
     formats::write_checkpoint(folder, config, tensors, options);
     for (const fs::path& file : beside)
         fs::copy_file(file, fs::path(folder) / file.filename(), fs::copy_options::overwrite_existing);
+    if (!fs::is_directory(source)) {
+        if (!checkpoint.generation_config.json().members().empty())
+            checkpoint.generation_config.json().write(fs::path(folder) / "generation_config.json");
+        training::copy_companions(source, folder);
+    }
     std::printf("%s: %zu tensors, %s\n", folder.c_str(), tensors.size(), in_bytes(written).c_str());
     return 0;
 }

@@ -50,7 +50,7 @@ int merge_command(const std::vector<std::string>& arguments) {
     if (options.tensors.dtype) model->config = models::with_dtype(model->config, *options.tensors.dtype);
     models::merge_adapters(*model);
     models::save(*model, out, options);
-    training::copy_companions(fs::is_directory(from) ? from : from.parent_path(), out);
+    training::copy_companions(from, out);
     training::copy_companions(adapter, out);
     if (json)
         std::printf("%s\n", formats::Json::object().set("base", from.string()).set("folder", out).dump().c_str());

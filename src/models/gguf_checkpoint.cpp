@@ -149,4 +149,6 @@ Checkpoint gguf_checkpoint(const Gguf& gguf) {
 
 Checkpoint open_gguf(const std::filesystem::path& file) { return gguf_checkpoint(formats::read_gguf(file)); }
 
+bool holds_tokenizer(const std::filesystem::path& gguf) { return formats::read_gguf(gguf).has("tokenizer.ggml.model"); }
+
 }  // namespace tessera::models

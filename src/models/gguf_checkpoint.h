@@ -14,5 +14,6 @@ namespace tessera::models {
 // errors name it.
 formats::Checkpoint gguf_checkpoint(const formats::Gguf& gguf);
 formats::Checkpoint open_gguf(const std::filesystem::path& file);
+bool holds_tokenizer(const std::filesystem::path& gguf);
 
 }  // namespace tessera::models

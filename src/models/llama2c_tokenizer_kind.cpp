@@ -1,6 +1,8 @@
 // llama2.c's tokenizer.bin as a tokenizer: SentencePiece's BPE by scores with a space before the text, spaces as they
 // are, and bytes for what is in no piece. Ids 0, 1 and 2 are unknown, beginning and end; then come the 256 bytes.
 #include "core/error.h"
+#include "formats/atomic_file.h"
+#include "formats/json.h"
 #include "models/llama2c_tokenizer.h"
 #include "tokenizers/byte_pieces.h"
 #include "tokenizers/sentencepiece.h"
@@ -36,8 +38,7 @@ std::filesystem::path tokenizer_of(const std::filesystem::path& file) {
     return found;
 }
 
-std::shared_ptr<tokenizers::Tokenizer> open(const std::filesystem::path& file_or_weights) {
-    const std::filesystem::path path = tokenizer_of(file_or_weights);
+SentencePieceFile read_pieces(const std::filesystem::path& path) {
     const Llama2cTokenizer read = open_llama2c_tokenizer(path);
     const std::string source = path.string();
     check(read.tokens.size() >= reserved, source, ": ", read.tokens.size(), " tokens are fewer than the ", reserved,
@@ -63,13 +64,42 @@ std::shared_ptr<tokenizers::Tokenizer> open(const std::filesystem::path& file_or
         check(tokenizers::is_valid_utf8(text), source, ": token ", id, ": is no UTF-8");
         file.pieces.push_back({std::move(text), read.scores[id], kind});
     }
-    return tokenizers::make_sentencepiece(std::move(file), {.add_bos = true}, source);
+    return file;
+}
+
+std::shared_ptr<tokenizers::Tokenizer> open(const std::filesystem::path& file_or_weights) {
+    const std::filesystem::path path = tokenizer_of(file_or_weights);
+    return tokenizers::make_sentencepiece(read_pieces(path), {.add_bos = true}, path.string());
+}
+
+// As SentencePiece's own file, which the reference reads: there a symbol stands for the space.
+void write(const std::filesystem::path& file_or_weights, const std::filesystem::path& folder) {
+    SentencePieceFile file = read_pieces(tokenizer_of(file_or_weights));
+    const std::string symbol = SentencePieceFile{}.space;
+    file.pieces[1].text = "<s>";  // between line ends there
+    file.pieces[2].text = "</s>";
+    for (SentencePieceFile::Piece& piece : file.pieces) {
+        if (piece.kind != Kind::Normal) continue;
+        std::string text;
+        for (const char c : piece.text) text += c == ' ' ? symbol : std::string(1, c);
+        piece.text = std::move(text);
+    }
+    formats::AtomicFile out(folder / "tokenizer.model");
+    out.write(tokenizers::written(file));
+    out.commit();
+    formats::Json::object()
+        .set("tokenizer_class", "LlamaTokenizer")
+        .set("add_bos_token", true)
+        .set("add_eos_token", false)
+        .set("legacy", true)
+        .set("clean_up_tokenization_spaces", false)
+        .write(folder / "tokenizer_config.json");
 }
 
 bool fits(const std::filesystem::path& file) { return file.extension() == ".bin"; }
 
 const tokenizers::RegisterTokenizerFile registered(
-    {.in_folder = "tokenizer.bin", .rank = 8, .fits = fits, .open = open});
+    {.in_folder = "tokenizer.bin", .rank = 8, .fits = fits, .open = open, .write = write});
 
 }  // namespace
 }  // namespace tessera::models

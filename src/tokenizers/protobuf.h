@@ -74,4 +74,31 @@ class ProtobufReader {
     Wire wire_ = Wire::Varint;
 };
 
+class ProtobufWriter {
+   public:
+    void integer(std::uint64_t number, std::int64_t value) {
+        varint(number << 3 | 0);
+        varint(static_cast<std::uint64_t>(value));
+    }
+    void bytes(std::uint64_t number, std::string_view value) {
+        varint(number << 3 | 2);
+        varint(value.size());
+        text_ += value;
+    }
+    void number32(std::uint64_t number, float value) {
+        varint(number << 3 | 5);
+        auto bits = std::bit_cast<std::uint32_t>(value);
+        for (int i = 0; i < 4; ++i, bits >>= 8) text_ += static_cast<char>(bits & 0xFF);
+    }
+    const std::string& text() const { return text_; }
+
+   private:
+    void varint(std::uint64_t value) {
+        for (; value >= 0x80; value >>= 7) text_ += static_cast<char>(value | 0x80);
+        text_ += static_cast<char>(value);
+    }
+
+    std::string text_;
+};
+
 }  // namespace tessera::tokenizers

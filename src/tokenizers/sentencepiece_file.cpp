@@ -109,4 +109,31 @@ SentencePieceFile parse_sentencepiece(std::string_view bytes, const std::string&
     return file;
 }
 
+std::string written(const SentencePieceFile& file) {
+    ProtobufWriter whole, trainer, normalizer;
+    for (const SentencePieceFile::Piece& piece : file.pieces) {
+        ProtobufWriter one;
+        one.bytes(1, piece.text);
+        one.number32(2, piece.score);
+        one.integer(3, static_cast<std::int64_t>(piece.kind));
+        whole.bytes(1, one.text());
+    }
+    trainer.integer(3, static_cast<std::int64_t>(file.algorithm));
+    trainer.integer(4, static_cast<std::int64_t>(file.pieces.size()));
+    trainer.integer(24, file.space_as_suffix);
+    trainer.integer(35, file.byte_fallback);
+    trainer.integer(40, file.unknown);
+    trainer.integer(41, file.bos);
+    trainer.integer(42, file.eos);
+    trainer.integer(43, file.padding);
+    trainer.bytes(44, file.unknown_surface);
+    normalizer.bytes(2, file.character_map);
+    normalizer.integer(3, file.add_dummy_prefix);
+    normalizer.integer(4, file.remove_extra_spaces);
+    normalizer.integer(5, file.escape_spaces);
+    whole.bytes(2, trainer.text());
+    whole.bytes(3, normalizer.text());
+    return whole.text();
+}
+
 }  // namespace tessera::tokenizers

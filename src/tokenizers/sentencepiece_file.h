@@ -33,4 +33,7 @@ struct SentencePieceFile {
 // Throws where no model could be right: no piece, an empty one, one given twice, no unknown piece, bytes missing.
 SentencePieceFile parse_sentencepiece(std::string_view bytes, const std::string& source);
 
+// The file's bytes, which parse to the same.
+std::string written(const SentencePieceFile& file);
+
 }  // namespace tessera::tokenizers

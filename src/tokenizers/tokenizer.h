@@ -76,5 +76,7 @@ class Tokenizer {
 std::shared_ptr<const Tokenizer> open_tokenizer(const std::filesystem::path& folder_or_file);
 // The files of a folder from which a tokenizer can be opened: the first is the one that is taken. Empty: it has none.
 std::vector<std::filesystem::path> tokenizer_files(const std::filesystem::path& folder);
+// Puts the tokenizer of a folder or a file, with what stands beside it there, into a folder, where it can be opened.
+void copy_tokenizer(const std::filesystem::path& folder_or_file, const std::filesystem::path& folder);
 
 }  // namespace tessera::tokenizers

@@ -11,14 +11,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What a folder may say of its tokenizer beside the files that hold it.
+constexpr const char* beside[] = {"tokenizer_config.json", "special_tokens_map.json", "merges.txt", "added_tokens.json",
+                                  "chat_template.jinja"};
+
 std::vector<TokenizerFile>& kinds() {
     static std::vector<TokenizerFile> all;
     return all;
 }
 
-std::shared_ptr<Tokenizer> open_file(const fs::path& file) {
+const TokenizerFile& kind_of(const fs::path& file) {
     for (const TokenizerFile& kind : kinds())
-        if (kind.fits(file)) return kind.open(file);
+        if (kind.fits(file)) return kind;
     fail(file.string(), ": is no kind of tokenizer file that is known");
 }
 
@@ -58,7 +62,8 @@ RegisterTokenizerFile::RegisterTokenizerFile(const TokenizerFile& kind) {
 std::shared_ptr<const Tokenizer> open_tokenizer(const fs::path& folder_or_file) {
     check(fs::exists(folder_or_file), folder_or_file.string(), ": no such file or folder");
     const bool folder = fs::is_directory(folder_or_file);
-    std::shared_ptr<Tokenizer> tokenizer = folder ? open_folder(folder_or_file) : open_file(folder_or_file);
+    std::shared_ptr<Tokenizer> tokenizer =
+        folder ? open_folder(folder_or_file) : kind_of(folder_or_file).open(folder_or_file);
     apply(read_tokenizer_config(folder ? folder_or_file : folder_or_file.parent_path()), *tokenizer);
     return tokenizer;
 }
@@ -67,6 +72,27 @@ std::vector<fs::path> tokenizer_files(const fs::path& folder) {
     std::vector<fs::path> files;
     for (const Found& found : found_in(folder)) files.push_back(found.file);
     return files;
+}
+
+void copy_tokenizer(const fs::path& folder_or_file, const fs::path& folder) {
+    const auto copy = [](const fs::path& from, const fs::path& to) {
+        std::error_code ignored;
+        if (!fs::equivalent(from, to, ignored)) fs::copy_file(from, to, fs::copy_options::overwrite_existing);
+    };
+    if (fs::is_directory(folder_or_file)) {
+        for (const fs::path& file : tokenizer_files(folder_or_file)) copy(file, folder / file.filename());
+        for (const char* name : beside)
+            if (fs::exists(folder_or_file / name)) copy(folder_or_file / name, folder / name);
+        return;
+    }
+    const TokenizerFile& kind = kind_of(folder_or_file);
+    if (kind.write) return kind.write(folder_or_file, folder);
+    // A vocabulary and its merges go together; any other file has the name that its folder would give it.
+    const bool is_pair = std::string_view(kind.in_folder) == "vocab.json";
+    for (const char* name : {"vocab.json", "merges.txt"})
+        if (is_pair && fs::exists(folder_or_file.parent_path() / name))
+            copy(folder_or_file.parent_path() / name, folder / name);
+    if (!is_pair) copy(folder_or_file, folder / kind.in_folder);
 }
 
 }  // namespace tessera::tokenizers

@@ -13,6 +13,8 @@ struct TokenizerFile {
     int rank;                                         // in a folder, the lowest that is there is taken
     bool (*fits)(const std::filesystem::path& file);  // by name, and by what is in it where names are shared
     std::shared_ptr<Tokenizer> (*open)(const std::filesystem::path& file);
+    // Into a folder of the Hub's layout; null: the file is copied as it is.
+    void (*write)(const std::filesystem::path& file, const std::filesystem::path& folder) = nullptr;
 };
 
 class RegisterTokenizerFile {

@@ -90,10 +90,36 @@ bool is_section(const std::string& name) {
                        [&](const RecipeKey& key) { return std::string_view(key.name).starts_with(name + "."); });
 }
 
+// What other programs call our keys.
+constexpr std::pair<std::string_view, const char*> elsewhere[] = {
+    {"lr", "optimizer.learning_rate"},
+    {"batch_size", "batch"},
+    {"micro_batch_size", "batch"},
+    {"max_steps", "steps"},
+    {"max_iters", "steps"},
+    {"gradient_accumulation", "accumulate"},
+    {"gradient_accumulation_steps", "accumulate"},
+    {"grad_clip", "clip"},
+    {"max_grad_norm", "clip"},
+    {"warmup_steps", "schedule.warmup"},
+    {"lr_scheduler", "schedule.name"},
+    {"max_length", "data.length"},
+    {"seq_len", "data.length"},
+    {"block_size", "data.length"},
+    {"dtype", "precision"},
+    {"gradient_checkpointing", "recompute"},
+    {"eval_every", "evaluate.every"},
+    {"save_steps", "save.every"},
+    {"dataset", "data.train"},
+};
+
 [[noreturn]] void reject_unknown(const std::string& name, const std::string& source) {
     std::vector<std::string> known;
     for (const RecipeKey& key : keys) known.emplace_back(key.name);
-    const std::string nearest = nearest_name(name, known);
+    const std::string last = name.substr(name.rfind('.') + 1);
+    const auto meant = std::find_if(std::begin(elsewhere), std::end(elsewhere),
+                                    [&](const auto& entry) { return entry.first == last; });
+    const std::string nearest = meant != std::end(elsewhere) ? meant->second : nearest_name(name, known);
     fail(source, ": unknown key '", name, "'",
          nearest.empty() ? std::string("; `tessera train --keys` lists all")
                          : text_of("; did you mean '", nearest, "'?"));

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
 
 #include "core/error.h"
 #include "models/catalog.h"
 #include "models/dtype_names.h"
+#include "models/gguf_checkpoint.h"
 #include "models/new_head.h"
 #include "models/vision.h"
 #include "training/made_tokenizer.h"
@@ -18,27 +18,13 @@ namespace fs = std::filesystem;
 using formats::Config;
 using formats::Json;
 
-// What goes with a model's weights: what its tokenizer is read from, and how its pictures are prepared.
-constexpr const char* beside_tokenizers[] = {"tokenizer_config.json", "special_tokens_map.json", "merges.txt",
-                                             "added_tokens.json", "chat_template.jinja"};
-constexpr const char* beside_pictures[] = {"preprocessor_config.json", "processor_config.json"};
-
 using Files = std::vector<fs::path>;
 
-void add_existing(Files& files, const fs::path& folder, std::span<const char* const> names) {
-    for (const char* name : names)
-        if (fs::exists(folder / name)) files.push_back(folder / name);
-}
-
-Files tokenizer_companions(const fs::path& folder) {
-    Files files = tokenizers::tokenizer_files(folder);
-    add_existing(files, folder, beside_tokenizers);
-    return files;
-}
-
+// How a model's pictures are prepared.
 Files picture_companions(const fs::path& folder) {
     Files files;
-    if (!folder.empty()) add_existing(files, folder, beside_pictures);
+    for (const char* name : {"preprocessor_config.json", "processor_config.json"})
+        if (!folder.empty() && fs::exists(folder / name)) files.push_back(folder / name);
     return files;
 }
 
@@ -98,7 +84,7 @@ fs::path own_tokenizer(const Recipe& recipe, const fs::path& workshop, bool resu
     const std::string weights = recipe.resolved.text("weights");
     if (!weights.empty() && !tokenizers::tokenizer_files(weights).empty()) {
         fs::create_directories(folder);
-        copy_files(tokenizer_companions(weights), folder);
+        tokenizers::copy_tokenizer(weights, folder);
     } else if (is_made(recipe)) {
         make_tokenizer({.kind = *made_of(recipe.tokenizer),
                         .data = recipe.train_data,
@@ -109,10 +95,17 @@ fs::path own_tokenizer(const Recipe& recipe, const fs::path& workshop, bool resu
     return folder;
 }
 
+// Where a checkpoint's own tokenizer is: in its folder, or for a file of weights in it or beside it.
+fs::path own_place(const fs::path& model, const fs::path& home) {
+    if (model.extension() == ".gguf" && models::holds_tokenizer(model)) return model;
+    if (model.extension() == ".bin" && tokenizers::tokenizer_files(home).empty()) return model;
+    return home;
+}
+
 // The folder or the file of the tokenizer, if there is one.
 fs::path tokenizer_place(const Recipe& recipe, const fs::path& home, const fs::path& workshop, bool resumes) {
     if (is_made(recipe) || (recipe.tokenizer.empty() && home.empty())) return own_tokenizer(recipe, workshop, resumes);
-    if (recipe.tokenizer.empty()) return home;
+    if (recipe.tokenizer.empty()) return own_place(recipe.resolved.text("model"), home);
     if (!fs::exists(recipe.tokenizer))
         recipe.resolved.reject("tokenizer", text_of("'", recipe.tokenizer, "': no such file or folder, and none of ",
                                                     "characters, bytes, words, bpe, unigram and wordpiece"));
@@ -147,14 +140,6 @@ void convert(models::Model& model, const Recipe& recipe) {
         recipe.resolved.reject("precision", "a quantised model computes in f32");
     if (model.config.has("dtype") || model.config.has("torch_dtype"))
         model.config = models::with_dtype(model.config, recipe.precision);
-}
-
-std::shared_ptr<const tokenizers::Tokenizer> tokenizer_of(const Recipe& recipe, const fs::path& place) {
-    if (!recipe.tokenizer.empty() || !tokenizers::tokenizer_files(place).empty())
-        return tokenizers::open_tokenizer(place);
-    const Json& model = *recipe.resolved.json().find("model");
-    const bool has_own = model.is_string() && fs::path(model.as_string()).extension() == ".gguf";
-    return has_own ? tokenizers::open_tokenizer(model.as_string()) : nullptr;
 }
 
 bool is_whole_number(const std::string& text) {
@@ -218,9 +203,11 @@ StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>
     if (start.lora) start.lora->head = !classes.empty();
     const fs::path home = model_folder(recipe);
     const fs::path place = tokenizer_place(recipe, home, workshop, earlier.has_value());
-    start.tokenizer = tokenizer_of(recipe, place);
-    start.companions = fs::is_regular_file(place) ? Files{place} : tokenizer_companions(place);
-    for (const fs::path& file : picture_companions(home)) start.companions.push_back(file);
+    if (fs::is_regular_file(place) || !recipe.tokenizer.empty() || !tokenizers::tokenizer_files(place).empty()) {
+        start.tokenizer = tokenizers::open_tokenizer(place);
+        start.tokenizer_place = place;
+    }
+    start.companions = picture_companions(home);
     if (recipe.lora && !starts_from_weights(recipe))
         recipe.resolved.reject("lora.rank", "adapters need a model that has learned: name a checkpoint");
     if (earlier && !recipe.lora) {
@@ -252,13 +239,16 @@ void StartingModel::save(const fs::path& folder) const {
         models::save_adapters(*model, *lora, base, folder);
     else
         models::save(*model, folder);
+    if (tokenizer) tokenizers::copy_tokenizer(tokenizer_place, folder);
     copy_files(companions, folder);
     if (!picture_processor.is_null()) picture_processor.write(folder / "preprocessor_config.json");
 }
 
-void copy_companions(const fs::path& from, const fs::path& to) {
-    copy_files(tokenizer_companions(from), to);
-    copy_files(picture_companions(from), to);
+void copy_companions(const fs::path& model, const fs::path& to) {
+    const fs::path home = fs::is_directory(model) ? model : model.parent_path(), place = own_place(model, home);
+    if (fs::is_regular_file(place) || !tokenizers::tokenizer_files(place).empty())
+        tokenizers::copy_tokenizer(place, to);
+    copy_files(picture_companions(home), to);
 }
 
 std::int64_t checkpoint_bytes(const Recipe& recipe, const StartingModel& start) {

@@ -15,7 +15,8 @@ namespace tessera::training {
 struct StartingModel {
     std::unique_ptr<models::Model> model = {};
     std::shared_ptr<const tokenizers::Tokenizer> tokenizer = {};  // null where there is none
-    std::vector<std::filesystem::path> companions = {};           // of the tokenizer and the processor
+    std::filesystem::path tokenizer_place = {};                   // the folder or file that it was opened from
+    std::vector<std::filesystem::path> companions = {};           // files that say how pictures are prepared
     std::vector<std::string> new_head = {};                       // its classes, where the checkpoint knew others
     formats::Json picture_processor = {};                         // written where no companion says it; null: nothing
     std::optional<models::AdapterSettings> lora = {};             // where only adapters learn
@@ -34,8 +35,8 @@ StartingModel starting_model(const Recipe& recipe, const std::optional<std::file
 
 // The folder of the recipe's model; empty where it is a preset or the config itself.
 std::filesystem::path model_folder(const Recipe& recipe);
-// Copies the tokenizer's and the processor's files of a folder, where it has any.
-void copy_companions(const std::filesystem::path& from, const std::filesystem::path& to);
+// Copies what goes with a model, a folder or a file: its tokenizer, and how pictures are prepared, where it has any.
+void copy_companions(const std::filesystem::path& model, const std::filesystem::path& to);
 
 // About how large a checkpoint with the optimizer's state is.
 std::int64_t checkpoint_bytes(const Recipe& recipe, const StartingModel& start);

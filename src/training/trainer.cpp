@@ -128,8 +128,8 @@ StepReport Trainer::step() {
     }
     check_loss(report.loss, origin);
     report.gradient_norm = groups_.clip_gradients(recipe_.clip);
-    check(std::isfinite(report.gradient_norm), "step ", step_ + 1, ": the gradients' norm is ", report.gradient_norm,
-          "; the batch: ", origin);
+    check(std::isfinite(report.gradient_norm), "step ", step_ + 1, ": the gradients' norm is ",
+          std::abs(report.gradient_norm), "; the batch: ", origin);
     groups_.step(report.learning_rate, phase());
     if (keeps_average()) update_average();
     smoothed_loss_ = step_of_phase() == 0 ? report.loss : smoothing * smoothed_loss_ + (1 - smoothing) * report.loss;
@@ -158,7 +158,8 @@ double Trainer::current_learning_rate() const {
 }
 
 void Trainer::check_loss(double loss, const std::string& origin) const {
-    check(std::isfinite(loss), "step ", step_ + 1, ": the loss is ", loss, "; the batch: ", origin);
+    check(std::isfinite(loss), "step ", step_ + 1, ": the loss is ", std::isnan(loss) ? std::abs(loss) : loss,
+          "; the batch: ", origin);
     const bool leaps =
         recipe_.spike > 0 && step_of_phase() >= steps_before_leaps && loss > recipe_.spike * smoothed_loss_;
     check(!leaps, "step ", step_ + 1, ": the loss leapt to ", loss, " from an average of ", smoothed_loss_,

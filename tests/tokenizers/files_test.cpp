@@ -113,12 +113,39 @@ std::shared_ptr<const Tokenizer> opened(const GgufBuilder& builder) {
     return open_tokenizer(folder / "model.gguf");
 }
 
+// A tokenizer is the same in a folder that it was put into.
+void expect_the_same_in_a_folder(const fs::path& file) {
+    const TemporaryFolder folder;
+    copy_tokenizer(file, folder.path());
+    const auto before = open_tokenizer(file), after = open_tokenizer(folder.path());
+    EXPECT_EQ(after->size(), before->size());
+    EXPECT_EQ(after->special.bos, before->special.bos);
+    EXPECT_EQ(after->special.eos, before->special.eos);
+    EXPECT_EQ(after->chat_template, before->chat_template);
+    for (const char* text : {"", "a", "ab11<e>", "a a  b", " ab</s>a", "aa11b\nab", "1111 11", "ab\xC3\xA9"}) {
+        EXPECT_EQ(after->encode(text), before->encode(text)) << text;
+        EXPECT_EQ(after->encode(text, false), before->encode(text, false)) << text;
+        EXPECT_EQ(after->decode(after->encode(text)), before->decode(before->encode(text))) << text;
+    }
+}
+
 TEST(Gguf, HoldsByteLevelTokenizers) {
     EXPECT_EQ(opened(byte_level_gguf("gpt-2"))->encode("ab11<e>"), (Ids{2, 4, 5}));
     EXPECT_EQ(opened(byte_level_gguf("llama-bpe"))->encode("ab11"), (Ids{5, 2, 4}));  // begins a text by default
     EXPECT_EQ(opened(byte_level_gguf("qwen2"))->encode("ab11"), (Ids{2, 3, 3}));      // digits one by one
     EXPECT_EQ(opened(byte_level_gguf("gpt-2"))->chat_template, "{{ z }}");
     expect_error([] { opened(byte_level_gguf("unheard")); }, {"model.gguf", "tokenizer.ggml.pre", "unheard"});
+}
+
+TEST(Gguf, ByteLevelTokenizersGoIntoFolders) {
+    for (const char* pre :
+         {"gpt-2", "llama-bpe", "qwen2", "tekken", "gpt-4o", "deepseek-v3", "starcoder", "falcon", ""}) {
+        const TemporaryFolder folder;
+        byte_level_gguf(pre).write(folder / "model.gguf");
+        expect_the_same_in_a_folder(folder / "model.gguf");
+        byte_level_gguf(pre).set("tokenizer.ggml.add_bos_token", true).write(folder / "begins.gguf");
+        expect_the_same_in_a_folder(folder / "begins.gguf");
+    }
 }
 
 TEST(Gguf, HoldsPiecesWithScores) {
@@ -135,10 +162,15 @@ TEST(Gguf, HoldsPiecesWithScores) {
         tokens.push_back(piece);
         types.push_back(1);
     }
+    tokens.push_back("[PAD]");  // as vocabularies are filled up
+    types.push_back(2);
     builder.set("tokenizer.ggml.model", "llama").set_array("tokenizer.ggml.tokens", tokens);
     builder.set_array("tokenizer.ggml.token_type", types);
     builder.set_array("tokenizer.ggml.scores", std::vector<float>(tokens.size(), -1));
     builder.set("tokenizer.ggml.bos_token_id", std::uint32_t{1}).set("tokenizer.ggml.eos_token_id", std::uint32_t{2});
+    const TemporaryFolder folder;
+    builder.write(folder / "model.gguf");
+    expect_the_same_in_a_folder(folder / "model.gguf");
     const auto tokenizer = opened(builder);
     EXPECT_EQ(tokenizer->encode("a az</s>"), (Ids{1, 261, 261, 3 + 'z', 2}));
     EXPECT_EQ(tokenizer->decode(Ids{1, 261, 261, 3 + 'z', 2}, true), "a az");
@@ -162,6 +194,7 @@ TEST(Llama2c, ReadsScoredPiecesWithSpacesAsTheyAre) {
     EXPECT_EQ(tokenizer->encode("ab a\xC3\xA9"), (Ids{1, 259, 263, 262, 3 + 0xC3, 3 + 0xA9}));
     EXPECT_EQ(tokenizer->decode(Ids{1, 259, 263, 262, 3 + 0xC3, 3 + 0xA9}), "ab a\xC3\xA9");
     EXPECT_EQ(tokenizer->encode(""), (Ids{1}));
+    expect_the_same_in_a_folder(folder / "tok9.bin");
     // Named by the weights beside it.
     EXPECT_EQ(open_tokenizer(folder.write("stories.bin", "x"))->size(), 264);
     folder.write("tokenizer.bin", "y");

@@ -47,6 +47,8 @@ TEST(RecipeKeys, AMisspeltKeyIsAnErrorThatSuggestsTheRightOne) {
     expect_error([] { resolved(with(R"("optimizer": {"learning_rat": 1})")); }, {"'optimizer.learning_rate'"});
     expect_error([] { resolved(with(R"("learning_rate": 1)")); }, {"'optimizer.learning_rate'"});
     expect_error([] { resolved(least, {"bacth=3"}); }, {"'bacth=3'", "did you mean 'batch'"});
+    expect_error([] { resolved(least, {"optimizer.lr=3"}); }, {"did you mean 'optimizer.learning_rate'"});
+    expect_error([] { resolved(with(R"("max_grad_norm": 5)")); }, {"did you mean 'clip'"});
     expect_error([] { resolved(with(R"("qqqqqqqqqqqq": 5)")); }, {"--keys"});
 }
 

@@ -5,6 +5,7 @@
 
 #include "models/catalog.h"
 #include "support/expect_error.h"
+#include "support/gguf_builder.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
 #include "training/made_tokenizer.h"
@@ -106,6 +107,23 @@ TEST_F(StartingFrom, OtherClassesNeedANewHead) {
     EXPECT_EQ(head_for({"cat", "dog"}), (Names{"cat", "dog"}));
     EXPECT_EQ(head_for({"1", "12"}).size(), 13u);
     testing::expect_error([&] { head_for({"20231201"}); }, {"nowhere", "20231201"});
+}
+
+// A file of weights has its tokenizer inside, and that is the one: whatever else lies in its folder.
+TEST_F(StartingFrom, TheTokenizerOfAFileBecomesFilesOfTheFolder) {
+    testing::GgufBuilder builder;
+    builder.set("tokenizer.ggml.model", "gpt2").set("tokenizer.ggml.pre", "gpt-2");
+    builder.set_array("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b", "ab", "<e>"});
+    builder.set_array("tokenizer.ggml.token_type", std::vector<std::int32_t>{1, 1, 1, 3});
+    builder.set_array("tokenizer.ggml.merges", std::vector<std::string>{"a b"});
+    builder.set("tokenizer.ggml.eos_token_id", std::uint32_t{3});
+    builder.write(folder_ / "model.gguf");
+    make_tokenizer({.kind = MadeOf::bytes}, folder_.path());  // of another model
+    fs::create_directories(folder_ / "out");
+    copy_companions(folder_ / "model.gguf", folder_ / "out");
+    const auto tokenizer = tokenizers::open_tokenizer(folder_ / "out");
+    EXPECT_EQ(tokenizer->encode("aab<e>"), (tokenizers::Ids{0, 2, 3}));
+    EXPECT_EQ(tokenizer->special.eos, 3);
 }
 
 TEST_F(StartingFrom, ATokenizerThatIsNotThereIsNamedWithItsKey) {
