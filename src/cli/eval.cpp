@@ -115,9 +115,8 @@ void check_classes(const training::Objective& objective, const models::Config& c
     if (!config.has("id2label")) return;
     const auto names = models::read_class_names(config, models::read_class_count(config));
     for (const std::string& name : objective.classes()) {
-        const bool is_number = name.find_first_not_of("0123456789") == name.npos;
-        check(is_number || std::find(names.begin(), names.end(), name) != names.end(), "the data has a class '", name,
-              "', which the model does not know");
+        check(models::is_class_number(name) || std::find(names.begin(), names.end(), name) != names.end(),
+              "the data has a class '", name, "', which the model does not know");
     }
 }
 

@@ -20,4 +20,8 @@ std::vector<std::string> read_class_names(const Config& config, std::int64_t cou
     return list;
 }
 
+bool is_class_number(const std::string& name) {
+    return !name.empty() && name.size() < 10 && name.find_first_not_of("0123456789") == name.npos;
+}
+
 }  // namespace tessera::models

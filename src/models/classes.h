@@ -12,4 +12,7 @@ std::int64_t read_class_count(const formats::Config& config);  // of id2label, e
 std::vector<std::string> read_class_names(const formats::Config& config,
                                           std::int64_t count);  // LABEL_0, … where unnamed
 
+// Whether a class is called by its number and nothing else.
+bool is_class_number(const std::string& name);
+
 }  // namespace tessera::models

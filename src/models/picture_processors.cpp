@@ -1,6 +1,7 @@
 #include "models/picture_processors.h"
 
 #include "core/error.h"
+#include "models/adapters.h"
 #include "models/catalog.h"
 #include "models/vision.h"
 
@@ -67,6 +68,9 @@ PictureSettings picture_settings(const std::filesystem::path& folder, const Conf
         const Config processor(formats::Json::read(newer), newer.string());
         if (processor.has("image_processor")) return read(processor.section("image_processor"));
     }
+    // Adapters may leave that to their base.
+    if (!std::filesystem::exists(older) && is_adapter_folder(folder))
+        return picture_settings(base_of_adapters(folder), model);
     if (!std::filesystem::exists(older)) return own;
     return read(Config(formats::Json::read(older), older.string()));
 }

@@ -4,20 +4,13 @@
 
 #include "core/error.h"
 #include "data/picture_processor.h"
+#include "models/classes.h"
 #include "models/layer_wise.h"
 #include "models/vision.h"
 #include "ops/reduce.h"
 #include "training/starting_model.h"
 
 namespace tessera::training {
-namespace {
-
-bool is_number(const std::string& text) {
-    return !text.empty() && text.size() < 10 &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-}  // namespace
 
 const tokenizers::Tokenizer& tokenizer_of(const ObjectiveInputs& inputs) {
     check(inputs.tokenizer != nullptr, inputs.recipe.resolved.source(),
@@ -92,7 +85,7 @@ ClassNames::ClassNames(const ObjectiveInputs& inputs, std::vector<std::string> f
     };
     if (std::all_of(names_.begin(), names_.end(), known)) {
         names_ = model_names;
-    } else if (std::all_of(names_.begin(), names_.end(), is_number)) {
+    } else if (std::all_of(names_.begin(), names_.end(), models::is_class_number)) {
         std::int64_t highest = 0;
         for (const std::string& name : names_) highest = std::max<std::int64_t>(highest, std::stoll(name));
         names_.clear();

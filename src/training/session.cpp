@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "models/adapters.h"
+#include "models/classes.h"
 #include "training/counting.h"
 #include "training/held_out.h"
 #include "training/loss_plot.h"
@@ -82,9 +83,7 @@ class Session {
     // The data's names of the classes go into the config; numbers only where that has no names.
     void name_classes(const std::vector<std::string>& classes) {
         models::Config& config = start_.model->config;
-        const bool numbered = std::all_of(classes.begin(), classes.end(), [](const std::string& name) {
-            return name.find_first_not_of("0123456789") == name.npos;
-        });
+        const bool numbered = std::all_of(classes.begin(), classes.end(), models::is_class_number);
         if (classes.empty() || (numbered && config.has("id2label"))) return;
         formats::Json names = formats::Json::object(), numbers = formats::Json::object(), json = config.json();
         for (std::size_t i = 0; i < classes.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "models/catalog.h"
+#include "models/classes.h"
 #include "models/dtype_names.h"
 #include "models/gguf_checkpoint.h"
 #include "models/new_head.h"
@@ -78,6 +79,9 @@ bool is_made(const Recipe& recipe) { return made_of(recipe.tokenizer) && !fs::ex
 // A run's own tokenizer: that of the weights it starts from, whose embeddings know those tokens, else one made from the
 // data.
 fs::path own_tokenizer(const Recipe& recipe, const fs::path& workshop, bool resumes) {
+    if (workshop.empty() && is_made(recipe))
+        recipe.resolved.reject("tokenizer", text_of("one of ", recipe.tokenizer, " is made in training only"));
+    if (workshop.empty()) return {};
     const fs::path folder = workshop / "tokenizer";
     if (resumes && fs::exists(folder)) return folder;
     fs::remove_all(folder);
@@ -142,16 +146,12 @@ void convert(models::Model& model, const Recipe& recipe) {
         model.config = models::with_dtype(model.config, recipe.precision);
 }
 
-bool is_whole_number(const std::string& text) {
-    return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
-}
-
 // Whether the model's classes are those of the data: by their names, or by their numbers where one side has no names.
 bool tells_apart(const Config& config, const std::vector<std::string>& classes) {
     const std::vector<std::string> own = models::class_names(config);
     const auto is_known = [&](const std::string& name) { return std::find(own.begin(), own.end(), name) != own.end(); };
     if (std::all_of(classes.begin(), classes.end(), is_known)) return true;
-    if (std::all_of(classes.begin(), classes.end(), is_whole_number))
+    if (std::all_of(classes.begin(), classes.end(), models::is_class_number))
         return std::all_of(classes.begin(), classes.end(), [&](const std::string& number) {
             return std::stoll(number) < static_cast<std::int64_t>(own.size());
         });
@@ -162,7 +162,7 @@ bool tells_apart(const Config& config, const std::vector<std::string>& classes) 
 
 // Numbers stand for all classes up to the highest.
 std::vector<std::string> with_gaps_filled(const Recipe& recipe, std::vector<std::string> classes) {
-    if (!std::all_of(classes.begin(), classes.end(), is_whole_number)) return classes;
+    if (!std::all_of(classes.begin(), classes.end(), models::is_class_number)) return classes;
     constexpr std::int64_t most = 100'000;
     std::int64_t highest = 0;
     for (const std::string& number : classes) highest = std::max<std::int64_t>(highest, std::stoll(number));
@@ -203,7 +203,8 @@ StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>
     if (start.lora) start.lora->head = !classes.empty();
     const fs::path home = model_folder(recipe);
     const fs::path place = tokenizer_place(recipe, home, workshop, earlier.has_value());
-    if (fs::is_regular_file(place) || !recipe.tokenizer.empty() || !tokenizers::tokenizer_files(place).empty()) {
+    if (fs::is_regular_file(place) || !recipe.tokenizer.empty() ||
+        (!place.empty() && !tokenizers::tokenizer_files(place).empty())) {
         start.tokenizer = tokenizers::open_tokenizer(place);
         start.tokenizer_place = place;
     }

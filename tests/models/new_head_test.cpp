@@ -5,6 +5,7 @@
 
 #include "models/adapters.h"
 #include "models/catalog.h"
+#include "models/vision.h"
 #include "nn/lora.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
@@ -91,6 +92,17 @@ TEST_F(AdaptedHead, ComesBackWithTheFolder) {
     const std::vector<float> merged = scores_of(*model);
     ASSERT_EQ(merged.size(), 2u);
     for (std::size_t i = 0; i < merged.size(); ++i) EXPECT_NEAR(merged[i], scores_[i], 1e-5);
+}
+
+TEST_F(AdaptedHead, ItsPicturesArePreparedAsTheBasesAre) {
+    const std::filesystem::path base = folder_ / "base";
+    std::filesystem::create_directories(base);
+    for (const char* file : {"config.json", "model.safetensors"})
+        std::filesystem::copy_file(std::filesystem::path(base_) / file, base / file);
+    folder_.write("base/preprocessor_config.json", R"({"image_mean": [0.1, 0.2, 0.3]})");
+    const auto model = load(folder_ / "adapters");
+    save_adapters(*model, {.rank = 2, .alpha = 4, .head = true}, base.string(), folder_ / "adapters");
+    EXPECT_EQ(picture_settings(folder_ / "adapters", model->config).mean[1], 0.2);
 }
 
 TEST_F(AdaptedHead, IsNoAdaptedLayer) {

@@ -126,6 +126,14 @@ TEST_F(StartingFrom, TheTokenizerOfAFileBecomesFilesOfTheFolder) {
     EXPECT_EQ(tokenizer->special.eos, 3);
 }
 
+// An evaluation has no place of its own where one could be made.
+TEST_F(StartingFrom, ATokenizerIsMadeInTrainingOnly) {
+    const Recipe recipe = read_recipe(resolve_recipe(
+        formats::Json::parse("{\"model\": {" + small_decoder + "}, \"tokenizer\": \"bytes\"}", "recipe.json"),
+        {text_of("data.train=", text_.string())}, "recipe.json"));
+    testing::expect_error([&] { starting_model(recipe, {}); }, {"recipe.json", "tokenizer", "training"});
+}
+
 TEST_F(StartingFrom, ATokenizerThatIsNotThereIsNamedWithItsKey) {
     testing::expect_error([&] { start("{\"model\": {" + small_decoder + "}, \"tokenizer\": \"wordpeice\"}"); },
                           {"recipe.json", "tokenizer", "wordpeice", "wordpiece"});
