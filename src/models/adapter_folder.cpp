@@ -21,8 +21,9 @@ constexpr const char* tensor_file = "adapter_model.safetensors";
 constexpr std::string_view prefix = "base_model.model.";
 constexpr std::string_view down_suffix = ".lora_A.weight", up_suffix = ".lora_B.weight";
 
-// The last words of the adapted layers where they mean these layers and no others; otherwise the whole names. A name
-// that has changed from version to version stands there both ways: PEFT looks for all and wants one.
+// The last words of the adapted layers where they mean these layers and nothing else, no module around others either;
+// otherwise the whole names. A name that has changed from version to version stands there both ways: PEFT looks for all
+// and wants one.
 std::set<std::string> target_modules(const WeightTable& table, const std::map<std::string, AdaptedLayer>& layers) {
     std::set<std::string> words, names;
     const auto word_of = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
@@ -34,10 +35,23 @@ std::set<std::string> target_modules(const WeightTable& table, const std::map<st
     const auto is_meant = [&](const std::string& name) {
         return words.contains(word_of(running_name(table, name))) || words.contains(word_of(newest_name(table, name)));
     };
+    const auto stands_around = [&](const std::string& name) {
+        return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+            return running_name(table, name).find(text_of(".", word, ".")) != std::string::npos;
+        });
+    };
     const bool is_exact = std::all_of(layers.begin(), layers.end(), [&](const auto& entry) {
-        return entry.second.has_adapter() || !is_meant(entry.first);
+        return (entry.second.has_adapter() || !is_meant(entry.first)) && !stands_around(entry.first);
     });
     return is_exact ? words : names;
+}
+
+// As PEFT calls the modules that are kept whole: a head of several layers by its own name.
+std::set<std::string> modules_to_save(const WeightTable& table, const std::map<std::string, nn::Linear*>& head) {
+    std::set<std::string> names;
+    for (const auto& [name, linear] : head)
+        names.insert(name.starts_with("classifier.") ? "classifier" : running_name(table, name));
+    return names;
 }
 
 Json task_of(Model& model) {
@@ -204,10 +218,11 @@ void save_adapters(Model& model, const AdapterSettings& settings, const std::str
     }
     Json whole;
     if (settings.head) {
+        const std::map<std::string, nn::Linear*> head = head_layers(model);
         whole = Json::array();
-        for (const auto& [name, linear] : head_layers(model)) {
+        for (const std::string& name : modules_to_save(model.weights, head)) whole.push_back(name);
+        for (const auto& [name, linear] : head) {
             const std::string running = running_name(model.weights, name);
-            whole.push_back(running);
             tensors.emplace_back(text_of(prefix, running, ".weight"), linear->weight.detach());
             if (linear->bias.defined()) tensors.emplace_back(text_of(prefix, running, ".bias"), linear->bias.detach());
         }

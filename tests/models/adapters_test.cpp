@@ -125,6 +125,9 @@ TEST(Adapters, HaveTheNamesOfTheRunningModules) {
         EXPECT_NE(vit.find(text_of("base_model.model.vit.layers.1.", layer, ".lora_A.weight")), vit.npos) << layer;
     EXPECT_EQ(folder.read("vit/adapter_config.json").find("query"), std::string::npos);
     EXPECT_NE(folder.read("vit/adapter_config.json").find("\"o_proj\""), std::string::npos);
+    // "head" would be the whole of the other tower's head as well.
+    written("siglip");
+    EXPECT_NE(folder.read("siglip/adapter_config.json").find("\"text_model.head\""), std::string::npos);
     EXPECT_NE(
         written("paligemma").find("base_model.model.model.language_model.layers.0.self_attn.q_proj.lora_B.weight"),
         std::string::npos);

@@ -112,6 +112,22 @@ TEST_F(AdaptedHead, IsNoAdaptedLayer) {
     EXPECT_FALSE(tensors.contains("base_model.model.classifier.lora_A.weight"));
 }
 
+TEST(NewHead, OfSeveralLayersIsKeptByItsOwnName) {
+    const testing::TemporaryFolder folder;
+    const auto kept = [&](const std::string& golden) {
+        const formats::Checkpoint base = open(golden_path(golden));
+        const auto model = load_under_head(base, with_classes(base.config, {"a", "b"}), 7);
+        const AdapterSettings settings{.rank = 1, .alpha = 1, .head = true};
+        attach_adapters(*model, settings, {.seed = 3});
+        save_adapters(*model, settings, golden_path(golden), folder / golden);
+        load(folder / golden);
+        const Config config(formats::Json::read(folder / golden / "adapter_config.json"), golden);
+        return config.texts("modules_to_save");
+    };
+    EXPECT_EQ(kept("roberta-mlm"), std::vector<std::string>{"classifier"});
+    EXPECT_EQ(kept("bert-mlm"), (std::vector<std::string>{"bert.pooler.dense", "classifier"}));
+}
+
 // A folder that the reference's library wrote has no config of the model: its classes are counted.
 TEST_F(AdaptedHead, IsCountedWhereNothingNamesItsClasses) {
     std::filesystem::remove(folder_ / "adapters/config.json");
