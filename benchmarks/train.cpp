@@ -147,7 +147,22 @@ Run torch(const Task& task, int steps, const std::vector<std::string>& environme
     std::vector<std::string> options = task.script_options;
     if (bf16) options.push_back("--bf16");
     options.push_back(text_of("--steps=", steps));
-    const FinishedProcess process = run_to_end(torch_command(task.script, options), environment);
+    const std::vector<std::string> command = torch_command(task.script, options);
+    const auto run = [&](bool with_tiles) {
+        std::vector<std::string> settings = environment;
+        if (!with_tiles) settings.emplace_back("ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16");
+        return run_to_end(command, settings);
+    };
+    // Where a machine has AMX and hides the sizes of its tiles, PyTorch's products end in an illegal instruction.
+    static bool has_tiles = true;
+    FinishedProcess process;
+    try {
+        process = run(has_tiles);
+    } catch (const Error&) {
+        if (!bf16 || !has_tiles) throw;
+        has_tiles = false;
+        process = run(has_tiles);
+    }
     const Json answer = Json::parse(process.output, task.script);
     return {.seconds = {answer.find(takes_best() ? "best" : "step")->as_number()}, .peak_bytes = process.peak_bytes};
 }
