@@ -231,7 +231,7 @@ int eval_command(const std::vector<std::string>& arguments) {
     check(fs::exists(folder), folder, ": no such file or folder");
     const training::Recipe recipe = recipe_of(folder, data);
     wanted.device = device_named(device_name);
-    const training::StartingModel start = training::starting_model(recipe, std::nullopt, wanted.device);
+    const training::StartingModel start = training::starting_model(recipe, {.device = wanted.device});
     const Scratch scratch;
     training::ObjectiveInputs inputs{
         .recipe = recipe, .model = *start.model, .tokenizer = start.tokenizer, .data = recipe.train_data};

@@ -61,7 +61,10 @@ class Display {
         events.on_preparation = [this](const std::string& what, double done, double total) {
             if (!preparation_ || what != prepared_) {
                 preparation_.reset();
-                preparation_ = std::make_unique<Progress>(what, total, what == "counting" ? "tokens" : "B");
+                preparation_ = std::make_unique<Progress>(what, total,
+                                                          what == "counting"                      ? "tokens"
+                                                          : what == "tokens" || what == "reading" ? "B"
+                                                                                                  : "steps");
                 prepared_ = what;
             }
             preparation_->set(done);

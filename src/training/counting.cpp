@@ -21,7 +21,8 @@ class Counting {
         if (options.overwrite) folder_.remove_checkpoints();
         check(!folder_.newest_checkpoint(), folder_.path().string(),
               ": holds an earlier run's checkpoints, which counting does not go on from; --overwrite removes them");
-        start_ = starting_model(recipe, std::nullopt, options.device, folder_.cache());
+        start_ = starting_model(
+            recipe, {.device = options.device, .workshop = folder_.cache(), .on_preparation = events.on_preparation});
         counted_ = dynamic_cast<models::Counted*>(start_.model.get());
         refuse_what_does_not_count();
     }

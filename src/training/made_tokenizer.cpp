@@ -153,7 +153,8 @@ void learn_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
     for (const fs::path& file : corpus)
         check(!data::is_json_lines(file), file.string(), ": a ", name_of(wanted.kind),
               " tokenizer is made from plain texts; learn one with `tessera tokenizer train` and name its folder");
-    tokenizers::TokenizerTraining training{.kind = name_of(wanted.kind), .vocabulary = wanted.vocabulary};
+    tokenizers::TokenizerTraining training{
+        .kind = name_of(wanted.kind), .vocabulary = wanted.vocabulary, .report = wanted.report};
     const tokenizers::TokenizerFrame frame = tokenizers::frame_of(training);
     for (const char* token : {"<pad>", "</s>", "<s>"}) {
         const bool has_own = wanted.kind == MadeOf::bpe || wanted.kind == MadeOf::wordpiece ||

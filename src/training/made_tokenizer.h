@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct MadeTokenizer {
     std::vector<std::string> data = {};
     std::int64_t vocabulary = 4000;  // of one that is learned
     std::int64_t sentinels = 0;      // <extra_id_0> and so on
+    // Of one that is learned: what is being done, and how much of it.
+    std::function<void(const std::string& what, double done, double total)> report = {};
 };
 
 // By the names of the kinds: "characters" and so on.

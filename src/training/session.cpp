@@ -35,7 +35,11 @@ class Session {
         if (model.is_string() && models::is_adapter_folder(model.as_string()))
             recipe_.resolved.reject("model",
                                     text_of(model.as_string(), " holds adapters; `tessera merge` makes a model of it"));
-        start_ = starting_model(recipe_, earlier, options_.device, folder_.cache(), classes_taught(recipe_));
+        start_ = starting_model(recipe_, {.earlier = earlier,
+                                          .device = options_.device,
+                                          .workshop = folder_.cache(),
+                                          .classes = classes_taught(recipe_),
+                                          .on_preparation = events_.on_preparation});
         if (!earlier && !start_.new_head.empty() && events_.on_new_head) events_.on_new_head(start_.new_head);
         folder_.check_room(room_needed());
         recipe_.resolved.json().write(folder_.path() / "recipe.json");

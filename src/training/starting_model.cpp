@@ -78,12 +78,13 @@ bool is_made(const Recipe& recipe) { return made_of(recipe.tokenizer) && !fs::ex
 
 // A run's own tokenizer: that of the weights it starts from, whose embeddings know those tokens, else one made from the
 // data.
-fs::path own_tokenizer(const Recipe& recipe, const fs::path& workshop, bool resumes) {
+fs::path own_tokenizer(const Recipe& recipe, const StartingOptions& options) {
+    const fs::path& workshop = options.workshop;
     if (workshop.empty() && is_made(recipe))
         recipe.resolved.reject("tokenizer", text_of("one of ", recipe.tokenizer, " is made in training only"));
     if (workshop.empty()) return {};
     const fs::path folder = workshop / "tokenizer";
-    if (resumes && fs::exists(folder)) return folder;
+    if (options.earlier && fs::exists(folder)) return folder;
     fs::remove_all(folder);
     const std::string weights = recipe.resolved.text("weights");
     if (!weights.empty() && !tokenizers::tokenizer_files(weights).empty()) {
@@ -93,7 +94,8 @@ fs::path own_tokenizer(const Recipe& recipe, const fs::path& workshop, bool resu
         make_tokenizer({.kind = *made_of(recipe.tokenizer),
                         .data = recipe.train_data,
                         .vocabulary = recipe.resolved.positive("vocabulary"),
-                        .sentinels = recipe.objective == "span" ? sentinels_of_spans : 0},
+                        .sentinels = recipe.objective == "span" ? sentinels_of_spans : 0,
+                        .report = options.on_preparation},
                        folder);
     }
     return folder;
@@ -107,8 +109,8 @@ fs::path own_place(const fs::path& model, const fs::path& home) {
 }
 
 // The folder or the file of the tokenizer, if there is one.
-fs::path tokenizer_place(const Recipe& recipe, const fs::path& home, const fs::path& workshop, bool resumes) {
-    if (is_made(recipe) || (recipe.tokenizer.empty() && home.empty())) return own_tokenizer(recipe, workshop, resumes);
+fs::path tokenizer_place(const Recipe& recipe, const fs::path& home, const StartingOptions& options) {
+    if (is_made(recipe) || (recipe.tokenizer.empty() && home.empty())) return own_tokenizer(recipe, options);
     if (recipe.tokenizer.empty()) return own_place(recipe.resolved.text("model"), home);
     if (!fs::exists(recipe.tokenizer))
         recipe.resolved.reject("tokenizer", text_of("'", recipe.tokenizer, "': no such file or folder, and none of ",
@@ -197,12 +199,13 @@ fs::path model_folder(const Recipe& recipe) {
     return fs::is_directory(path) ? path : path.parent_path();
 }
 
-StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>& earlier, Device device,
-                             const fs::path& workshop, const std::vector<std::string>& classes) {
+StartingModel starting_model(const Recipe& recipe, const StartingOptions& options) {
+    const std::optional<fs::path>& earlier = options.earlier;
+    const std::vector<std::string>& classes = options.classes;
     StartingModel start{.lora = recipe.lora};
     if (start.lora) start.lora->head = !classes.empty();
     const fs::path home = model_folder(recipe);
-    const fs::path place = tokenizer_place(recipe, home, workshop, earlier.has_value());
+    const fs::path place = tokenizer_place(recipe, home, options);
     if (fs::is_regular_file(place) || !recipe.tokenizer.empty() ||
         (!place.empty() && !tokenizers::tokenizer_files(place).empty())) {
         start.tokenizer = tokenizers::open_tokenizer(place);
@@ -225,7 +228,7 @@ StartingModel starting_model(const Recipe& recipe, const std::optional<fs::path>
     if (!earlier && !recipe.resolved.text("weights").empty()) take_weights(*start.model, recipe);
     if (picture_companions(home).empty()) start.picture_processor = models::picture_processor(start.model->config);
     convert(*start.model, recipe);
-    if (device != cpu) nn::move_to(*start.model, device);
+    if (options.device != cpu) nn::move_to(*start.model, options.device);
     if (!recipe.lora) return start;
     start.base = fs::absolute(recipe.resolved.text("model")).lexically_normal().string();
     if (earlier)

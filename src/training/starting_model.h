@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,12 +27,18 @@ struct StartingModel {
     void save(const std::filesystem::path& folder) const;
 };
 
-// `earlier`: a checkpoint of this run to go on from. `workshop`: where a tokenizer is made, if the recipe asks for one,
-// or that of the recipe's `weights` is kept; a resumed run takes the one that is there. `classes`: what is to be told
-// apart; a checkpoint that knows other classes, or none, gets a new head.
-StartingModel starting_model(const Recipe& recipe, const std::optional<std::filesystem::path>& earlier,
-                             Device device = cpu, const std::filesystem::path& workshop = {},
-                             const std::vector<std::string>& classes = {});
+struct StartingOptions {
+    std::optional<std::filesystem::path> earlier = {};  // a checkpoint of this run to go on from
+    Device device = cpu;
+    // Where a tokenizer is made, if the recipe asks for one, or that of the recipe's `weights` is kept; a resumed run
+    // takes the one that is there. Empty: none is made.
+    std::filesystem::path workshop = {};
+    // What is to be told apart: a checkpoint that knows other classes, or none, gets a new head.
+    std::vector<std::string> classes = {};
+    std::function<void(const std::string& what, double done, double total)> on_preparation = {};
+};
+
+StartingModel starting_model(const Recipe& recipe, const StartingOptions& options);
 
 // The folder of the recipe's model; empty where it is a preset or the config itself.
 std::filesystem::path model_folder(const Recipe& recipe);

@@ -18,7 +18,7 @@ class ObjectiveCase {
     // `recipe` without data.train, which is the file (or folder) of that name in the case's folder.
     ObjectiveCase(const TemporaryFolder& folder, const std::string& recipe, const std::string& data)
         : folder_(folder), recipe_(read(recipe, (folder / data).string())) {
-        start_ = training::starting_model(recipe_, std::nullopt, cpu, folder.path() / "cache");
+        start_ = training::starting_model(recipe_, {.workshop = folder.path() / "cache"});
         if (start_.tokenizer) tokenizer = start_.tokenizer;
     }
 

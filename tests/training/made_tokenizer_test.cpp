@@ -58,6 +58,17 @@ TEST_F(Made, ALearnedOneHasSentinelsToo) {
     }
 }
 
+TEST_F(Made, ALearnedOneTellsHowFarItIs) {
+    data_ = folder_.write("text.txt", "red heart and blue heart and red hand and blue hand");
+    std::set<std::string> told;
+    make_tokenizer({.kind = MadeOf::bpe,
+                    .data = {data_},
+                    .vocabulary = 280,
+                    .report = [&](const std::string& what, double, double) { told.insert(what); }},
+                   folder_ / "tokenizer");
+    EXPECT_TRUE(told.contains("reading"));
+}
+
 TEST_F(Made, Names) {
     EXPECT_EQ(made_of("words"), MadeOf::words);
     EXPECT_EQ(made_of("bytes"), MadeOf::bytes);

@@ -25,8 +25,8 @@ class StartingFrom : public ::testing::Test {
     StartingModel start(const std::string& json, const std::optional<fs::path>& earlier = {}) const {
         const std::string data = text_of("data.train=", (folder_ / "text.txt").string());
         return starting_model(
-            read_recipe(resolve_recipe(formats::Json::parse(json, "recipe.json"), {data}, "recipe.json")), earlier, cpu,
-            folder_ / "cache");
+            read_recipe(resolve_recipe(formats::Json::parse(json, "recipe.json"), {data}, "recipe.json")),
+            {.earlier = earlier, .workshop = folder_ / "cache"});
     }
     fs::path copied_golden(const std::string& name) const {
         fs::create_directories(folder_ / name);
@@ -98,7 +98,7 @@ TEST_F(StartingFrom, OtherClassesNeedANewHead) {
                                                          .set("data", formats::Json::object().set("train", "nowhere")),
                                                      {}, "recipe.json"));
     const auto head_for = [&](const std::vector<std::string>& classes) {
-        return starting_model(recipe, {}, cpu, folder_ / "cache", classes).new_head;
+        return starting_model(recipe, {.workshop = folder_ / "cache", .classes = classes}).new_head;
     };
     using Names = std::vector<std::string>;
     EXPECT_EQ(head_for({"LABEL_3", "LABEL_4"}), Names());
