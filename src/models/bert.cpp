@@ -79,19 +79,24 @@ WeightTable bert_weights(const std::string& prefix) {
             .optional_prefix = prefix};
 }
 
+void name_decoder(WeightTable& weights, const std::string& head, bool tied) {
+    weights.names.insert(weights.names.end(),
+                         {{"head.decoder", head + "decoder"}, {"head.bias", head + (tied ? "bias" : "decoder.bias")}});
+    weights.ignored.push_back(head + (tied ? "decoder.*" : "bias"));
+}
+
 static std::unique_ptr<Model> bert(const Config& config) {
     const BertSettings settings = read_bert(config);
     WeightTable weights = bert_weights("bert.");
     const std::string head = "cls.predictions.";
     weights.names.insert(weights.names.end(), {{"head.dense", head + "transform.dense"},
                                                {"head.norm", head + "transform.LayerNorm"},
-                                               {"head.decoder", head + "decoder"},
-                                               {"head.bias", head + "bias"},
                                                {"classifier.dense", "bert.pooler.dense"},
                                                {"classifier.output", "classifier"}});
-    weights.ignored.insert(weights.ignored.end(), {head + "decoder.*", "cls.seq_relationship.*"});
-    return std::make_unique<Encoder>(config, bert_encoder(config, settings, 30522, bert_attention(settings)),
-                                     std::move(weights));
+    weights.ignored.push_back("cls.seq_relationship.*");
+    EncoderParts parts = bert_encoder(config, settings, 30522, bert_attention(settings));
+    name_decoder(weights, head, parts.tied);
+    return std::make_unique<Encoder>(config, std::move(parts), std::move(weights));
 }
 
 static const RegisterArchitecture register_bert(

@@ -22,6 +22,9 @@ EncoderParts bert_encoder(const Config& config, const BertSettings& settings, st
 MakeAttention bert_attention(const BertSettings& settings);
 // What follows the prefix ("bert.") in all of them. The pooler over the first token has a part in a classifier only.
 WeightTable bert_weights(const std::string& prefix);
+// The names of the last layer of a head for masked tokens: `head` + "bias" stands beside the embeddings where they are
+// the decoder too, and is left over where the decoder has weights, and with them a bias, of its own.
+void name_decoder(WeightTable& weights, const std::string& head, bool tied);
 
 // Positions counted past the padding id and the head of RoBERTa, with its names.
 void make_roberta(const Config& config, EncoderParts& parts, WeightTable& weights);

@@ -73,7 +73,7 @@ void DecoderDecoding::reorder(std::span<const std::int64_t> rows) {
 
 bool DecoderDecoding::keep(std::int64_t tokens) {
     const std::int64_t seen = cache_.front()->length();
-    if (decoder_.restart_length() > 0 && seen > decoder_.restart_length()) return false;
+    if (decoder_.turns_by_length() || (decoder_.restart_length() > 0 && seen > decoder_.restart_length())) return false;
     // Layers of different windows: either all of them can forget, or none may.
     for (const auto& layer : cache_)
         if (!layer->can_keep(tokens)) return false;
@@ -112,9 +112,7 @@ std::unique_ptr<Decoding> Model::decode(std::int64_t) const {
 }
 
 bool Decoder::reads_in_chunks(std::int64_t tokens) const {
-    if (restart_length_ > 0 && tokens > restart_length_) return false;
-    const Config rope = config.section_or_empty(config.has("rope_parameters") ? "rope_parameters" : "rope_scaling");
-    return !rope.has("rope_type") || rope.text("rope_type") != "dynamic";
+    return !turns_by_length_ && (restart_length_ == 0 || tokens <= restart_length_);
 }
 
 Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
@@ -124,11 +122,16 @@ Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
       dropout_(parts.dropout),
       logit_soft_cap_(parts.logit_soft_cap),
       tied_(parts.tied),
-      restart_length_(parts.restart_length),
       balance_(parts.balance) {
     tokens_.padding_id = parts.padding_id;
     if (parts.learned_positions > 0) positions_ = nn::Embedding(parts.learned_positions, parts.width);
     if (!tied_) head_ = nn::Linear(parts.width, parts.vocabulary, false);
+    for (const auto& block : stack_.blocks) {
+        if (!block->rope()) continue;
+        const ops::RopeScaling& scaling = block->rope()->scaling();
+        if (scaling.kind == ops::RopeScalingKind::longrope) restart_length_ = scaling.original_length;
+        if (scaling.kind == ops::RopeScalingKind::dynamic_ntk) turns_by_length_ = true;
+    }
     config = settings;
     weights = std::move(table);
 }

@@ -21,8 +21,6 @@ struct DecoderParts {
     std::vector<std::unique_ptr<nn::Block>> blocks = {};
     std::unique_ptr<nn::Layer> final_norm = {};
     bool tied = false;  // the embedding is the output head too
-    // Past so many tokens keys are turned otherwise, and a cache must be read again; 0: never.
-    std::int64_t restart_length = 0;
     double logit_soft_cap = 0;
     ExpertBalance balance = {};  // of a model with experts
 };
@@ -49,8 +47,11 @@ class Decoder : public Model {
 
     std::int64_t vocabulary() const { return tokens_.weight.size(0); }
     std::int64_t width() const { return tokens_.weight.size(1); }
+    // Past so many tokens keys are turned otherwise, and a cache must be read again; 0: never.
     std::int64_t restart_length() const { return restart_length_; }
-    // Where keys are turned by the length of the text, a prompt must be read at once.
+    // Whether keys are turned by the length that the text has when they are read: a prompt must be read at once, and
+    // what was read before stays as it was turned then.
+    bool turns_by_length() const { return turns_by_length_; }
     bool reads_in_chunks(std::int64_t tokens) const;
 
    private:
@@ -60,7 +61,8 @@ class Decoder : public Model {
     nn::Linear head_;  // without a weight when tied
     double embedding_scale_, dropout_, logit_soft_cap_;
     bool tied_;
-    std::int64_t restart_length_;
+    std::int64_t restart_length_ = 0;
+    bool turns_by_length_ = false;
     ExpertBalance balance_;
 };
 

@@ -51,8 +51,6 @@ DecoderParts llama_decoder(const LlamaSettings& s, const MakeBlock& make_block) 
         .vocabulary = s.vocabulary, .padding_id = s.padding_id, .width = s.attention.width, .tied = s.tied};
     for (std::int64_t layer = 0; layer < s.layers; ++layer) parts.blocks.push_back(make_block(layer));
     parts.final_norm = llama_norm(s);
-    if (s.attention.rope && s.attention.rope->scaling.kind == ops::RopeScalingKind::longrope)
-        parts.restart_length = s.attention.rope->scaling.original_length;
     return parts;
 }
 

@@ -15,12 +15,10 @@ void make_roberta(const Config& config, EncoderParts& parts, WeightTable& weight
     parts.head_activation = nn::Activation::gelu;
     weights.names.insert(weights.names.end(), {{"head.dense", "lm_head.dense"},
                                                {"head.norm", "lm_head.layer_norm"},
-                                               {"head.decoder", "lm_head.decoder"},
-                                               {"head.bias", "lm_head.bias"},
                                                {"classifier.dense", "classifier.dense"},
                                                {"classifier.output", "classifier.out_proj"}});
     parts.drops_first_state = true;
-    weights.ignored.push_back("lm_head.decoder.*");
+    name_decoder(weights, "lm_head.", parts.tied);
 }
 
 static std::unique_ptr<Model> roberta(const Config& config) {

@@ -21,6 +21,7 @@ class Rope {
 
     // x (B, T, H, D), positions i64 (T) or (B, T).
     Tensor forward(const Tensor& x, const Tensor& positions) const;
+    const ops::RopeScaling& scaling() const { return settings_.scaling; }
 
    private:
     Tensor frequencies(const Tensor& positions, Device device) const;

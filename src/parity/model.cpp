@@ -7,6 +7,7 @@
 
 #include "inference/generator.h"
 #include "models/catalog.h"
+#include "models/decoder.h"
 #include "ops/concat.h"
 #include "ops/reduce.h"
 #include "ops/views.h"
@@ -135,10 +136,9 @@ std::vector<std::int64_t> greedy_without_cache(const Model& model, Batch batch, 
 
 // With dynamic NTK scaling the reference keeps the cached keys as they were turned, so that without a cache it chooses
 // other tokens itself.
-bool turns_cached_keys_otherwise(const models::Config& config) {
-    const models::Config rope =
-        config.section_or_empty(config.has("rope_parameters") ? "rope_parameters" : "rope_scaling");
-    return rope.text(rope.has("rope_type") ? "rope_type" : "type", "") == "dynamic";
+bool turns_cached_keys_otherwise(const Model& model) {
+    const auto* decoder = dynamic_cast<const models::Decoder*>(&model);
+    return decoder && decoder->turns_by_length();
 }
 
 void check_greedy(const Case& run, const Model& model) {
@@ -154,7 +154,7 @@ void check_greedy(const Case& run, const Model& model) {
         run.quantities.push_back(quantity);
     };
     compare("greedy_tokens", inference::generate(model, prompt, {.max_new_tokens = count}).tokens[0]);
-    if (!turns_cached_keys_otherwise(model.config))
+    if (!turns_cached_keys_otherwise(model))
         compare("greedy_tokens without cache", greedy_without_cache(model, prompt, count));
 }
 

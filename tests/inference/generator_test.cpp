@@ -175,5 +175,23 @@ TEST(Conversation, AnswersAsAFreshGenerationAndReadsOnlyWhatIsNew) {
     }
 }
 
+// Keys turned while the text was shorter would be wrong for the longer one.
+TEST(Conversation, ReadsAllAgainWhereKeysAreTurnedByTheLengthOfTheText) {
+    for (const char* name : {"long/llama-dynamic", "long/llama-dynamic-old"}) {
+        SCOPED_TRACE(name);
+        const auto model = models::load(golden_path(name));
+        std::vector<std::int64_t> text(250);
+        for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::int64_t>(3 + i * i % 40);
+        Conversation conversation(*model);
+        for (int turn = 0; turn < 3; ++turn) {
+            const models::Batch prompt = batch_of({text});
+            const auto answer = conversation.answer(prompt, {.max_new_tokens = 20}).tokens[0];
+            EXPECT_EQ(answer, generate(*model, prompt, {.max_new_tokens = 20}).tokens[0]);
+            text.insert(text.end(), answer.begin(), answer.end());
+            text.push_back(5);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace tessera::inference

@@ -26,6 +26,9 @@ TEST_P(Goldens, MatchTheReferenceOnCuda) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Goldens, ::testing::ValuesIn(cases_in(testing::golden_path(""))), testing::folder_name);
+// Texts longer than a piece of a prompt, than windows, and than the lengths at which rotary positions begin to scale.
+INSTANTIATE_TEST_SUITE_P(Long, Goldens, ::testing::ValuesIn(cases_in(testing::golden_path("long"))),
+                         testing::folder_name);
 
 }  // namespace
 }  // namespace tessera::parity

@@ -39,6 +39,7 @@ class DotProductAttention : public SelfAttention {
     Tensor forward(const Tensor& x, const Context& context, Cache* cache = nullptr) const override;
     Tensor forward_first(const Tensor& x, std::int64_t count, const Context& context) const override;
     std::unique_ptr<Cache> make_cache(std::int64_t capacity) const override;
+    const Rope* rope() const override { return &rope_; }
     void visit(const Visitor& visitor) override;
 
     // Cross attention in two steps, so that what comes from the memory is made once: (B, S, memory_width) → keys,

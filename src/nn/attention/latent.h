@@ -55,6 +55,7 @@ class LatentAttention : public SelfAttention {
     Tensor forward(const Tensor& x, const Context& context, Cache* cache = nullptr) const override;
     Tensor forward(const Tensor& x, const Context& context, Cache* cache, LatentForm form) const;
     std::unique_ptr<Cache> make_cache(std::int64_t capacity) const override;
+    const Rope* rope() const override { return &rope_; }
     void visit(const Visitor& visitor) override;
     const LatentSettings& settings() const { return settings_; }
 

@@ -4,6 +4,7 @@
 #include "nn/attention/cache.h"
 #include "nn/context.h"
 #include "nn/module.h"
+#include "nn/rope.h"
 
 namespace tessera::nn {
 
@@ -15,6 +16,8 @@ class SelfAttention : public Module {
     // others are asked: less work where only these are read.
     virtual Tensor forward_first(const Tensor& x, std::int64_t count, const Context& context) const;
     virtual std::unique_ptr<Cache> make_cache(std::int64_t capacity) const = 0;
+    // What turns its queries and keys; null where nothing does.
+    virtual const Rope* rope() const { return nullptr; }
 };
 
 // first, first + 1, …

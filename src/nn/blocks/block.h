@@ -28,6 +28,7 @@ class Block : public Module {
     // What forward without a cache gives the first `count` tokens, (B, count, width).
     virtual Tensor forward_first(const Tensor& x, std::int64_t count, const Context& context) const;
     std::unique_ptr<Cache> make_cache(std::int64_t capacity) const { return parts_.attention->make_cache(capacity); }
+    const Rope* rope() const { return parts_.attention->rope(); }
     void visit(const Visitor& visitor) override;
 
    protected:
