@@ -1,10 +1,22 @@
 #include "tokenizers/chat_template.h"
 
 #include "core/error.h"
+#include "tokenizers/jinja/brief.h"
 #include "tokenizers/jinja/interpreter.h"
 #include "tokenizers/jinja/parser.h"
 
 namespace tessera::tokenizers {
+
+namespace {
+
+// A template can make its own error as long as it likes.
+std::string shortened(std::string_view message) {
+    constexpr std::size_t most = 2000;
+    if (message.size() <= most) return std::string(message);
+    return std::string(jinja::brief(message, most)) + "…";
+}
+
+}  // namespace
 
 struct ChatTemplate::Implementation {
     std::string name;
@@ -15,7 +27,7 @@ ChatTemplate::ChatTemplate(const std::string& source, const std::string& name) {
     try {
         implementation_ = std::make_unique<Implementation>(Implementation{name, jinja::parse(source)});
     } catch (const Error& error) {
-        fail(name, ": ", std::string_view(error.what()));
+        fail(name, ": ", shortened(error.what()));
     }
 }
 
@@ -29,7 +41,7 @@ std::string ChatTemplate::render(const formats::Json& values, const RenderOption
     try {
         return jinja::Interpreter(implementation_->parsed, values, runtime).run();
     } catch (const Error& error) {
-        fail(implementation_->name, ": line ", runtime.line, ": ", std::string_view(error.what()));
+        fail(implementation_->name, ": line ", runtime.line, ": ", shortened(error.what()));
     }
 }
 

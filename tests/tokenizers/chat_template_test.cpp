@@ -1,5 +1,4 @@
-// Chat templates: real ones against the reference's texts, the language against Jinja2's own answers, and what a
-// hostile template may not do.
+// Chat templates: real ones against the reference's texts, and the language against Jinja2's own answers.
 #include "tokenizers/chat_template.h"
 
 #include <gtest/gtest.h>
@@ -92,68 +91,6 @@ TEST(ChatTemplate, IsTheSameWheneverItIsRendered) {
     const Json values = Json::parse(R"({"x": ["a", "b"]})", "values");
     EXPECT_EQ(chat.render(values), "AB0");
     EXPECT_EQ(chat.render(values), "AB0");
-}
-
-TEST(ChatTemplate, HostileTemplatesEndSoon) {
-    const char* const hostile[] = {
-        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
-        "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
-        "{% macro f(x) %}{{ f([x]) }}{% endmacro %}{{ f(1) }}",
-        "{{ 'a' * 10000000000 }}",
-        "{{ [1] * 10000000000 }}",
-        "{{ 'a' * 9223372036854775807 }}",
-        "{% set ns = namespace(s='aaaaaaaaaaaaaaaa') %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}{% endfor "
-        "%}",
-        "{% set ns = namespace(l=[1]) %}{% for i in range(99999) %}{% set ns.l = [ns.l] %}{% endfor %}",
-        "{% set ns = namespace(l=[1]) %}{% for i in range(99) %}{% set ns.l = [ns.l, ns.l] %}{% endfor %}{{ ns.l }}",
-        "{% set ns = namespace(l=[1]) %}{% for i in range(99) %}{% set ns.l = [ns.l, ns.l] %}{% endfor %}{{ "
-        "ns.l|tojson }}",
-        "{% set ns = namespace(l=(1,), m=(1,)) %}{% for i in range(99) %}{% set ns.l = (ns.l, ns.l) %}"
-        "{% set ns.m = (ns.m, ns.m) %}{% endfor %}{{ ns.l == ns.m }}",
-        "{% set ns = namespace(l=(1,)) %}{% for i in range(90) %}{% set ns.l = (ns.l, ns.l) %}{% endfor %}{{ {ns.l: 1} "
-        "}}",
-        "{% set ns = namespace() %}{% set ns.self = ns %}{{ ns }}",
-        "{{ 'aaaa'.replace('a', 'b' * 100000000).replace('b', 'c' * 100000000) }}",
-        "{{ ('a' * 100000)|list|join('b' * 100000) }}",
-        "{{ 'x'.center(10000000000) }}",
-        "{{ '%10000000000d' % 5 }}",
-        "{{ '{:10000000000}'.format(5) }}",
-        "{{ 'x'|indent(10000000000) }}",
-        "{{ [[[]]]|tojson(indent=10000000000) }}",
-        "{{ 2 ** 10000000000 }}",
-        "{{ range(10000000000) }}",
-        "{{ [1]|batch(10000000000, 'x')|list }}",
-        "{{ [1]|slice(10000000000)|list }}",
-        "{% for x in [[]] recursive %}{{ loop([x]) }}{% endfor %}",
-    };
-    // The same at a hundredth of the usual limits, so that the test is quick.
-    const RenderOptions options{.limits = {.steps = 100'000, .bytes = 8 << 20}};
-    for (const char* source : hostile)
-        EXPECT_THROW(ChatTemplate(source, "t").render(Json::object(), options), Error) << source;
-}
-
-TEST(ChatTemplate, DeepSourcesAreRefused) {
-    const auto repeated = [](const std::string& part, int count) {
-        std::string text;
-        for (int i = 0; i < count; ++i) text += part;
-        return text;
-    };
-    for (const std::string& source :
-         {"{{ " + repeated("(", 100000), "{{ " + repeated("not ", 100000) + "1 }}",
-          "{{ " + repeated("-", 100000) + "1 }}", "{{ 1" + repeated("+1", 100000) + " }}",
-          "{{ 1" + repeated("|abs", 100000) + " }}", "{{ a" + repeated(".b", 100000) + " }}",
-          "{{ a" + repeated("[0]", 100000) + " }}", "{{ " + repeated("1 if 1 else ", 100000) + "1 }}",
-          repeated("{% if 1 %}", 100000), "{% set " + repeated("(", 100000), repeated("{", 100000)})
-        EXPECT_THROW(render(source), Error) << source.substr(0, 40);
-    // A long chain of branches is not deep.
-    EXPECT_EQ(render("{% if 0 %}" + repeated("{% elif 0 %}x", 2000) + "{% else %}y{% endif %}"), "y");
-}
-
-TEST(ChatTemplate, NamespacesThatHoldThemselvesAreFreed) {
-    EXPECT_EQ(render("{% set a = namespace() %}{% set b = namespace(a=a) %}{% set a.b = [b] %}{{ a.b|length }}"
-                     "{% macro f() %}{{ a.b|length }}{% endmacro %}{% set a.f = f %}{{ a.f() }}"
-                     "{% for x in [1] %}{% set a.loop = loop %}{{ loop.changed(a) }}{% endfor %}{{ a.loop.index }}"),
-              "11True1");
 }
 
 }  // namespace

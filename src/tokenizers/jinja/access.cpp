@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tokenizers/jinja/brief.h"
 #include "tokenizers/jinja/code_points.h"
+#include "tokenizers/jinja/compare.h"
 #include "tokenizers/jinja/loop.h"
 #include "tokenizers/jinja/methods.h"
 #include "tokenizers/jinja/print.h"
 #include "tokenizers/jinja/runtime.h"
+#include "tokenizers/jinja/text_builder.h"
 
 namespace tessera::tokenizers::jinja {
 namespace {
@@ -20,22 +23,22 @@ Value bound(Runtime& runtime, const Value& self, Method method, std::string_view
 
 std::string owner(const Value& value) { return text_of("'", value.type_name(), " object'"); }
 
-Value missing_attribute(const Value& value, std::string_view name) {
-    return Value::undefined(text_of(owner(value), " has no attribute '", name, "'"));
+Value missing_attribute(Runtime& runtime, const Value& value, std::string_view name) {
+    return runtime.undefined(text_of(owner(value), " has no attribute '", brief(name), "'"));
 }
 
 // Null where Python would raise.
 std::optional<Value> element(Runtime& runtime, const Value& value, std::int64_t index) {
-    const std::int64_t size = size_of_indexed(value);
-    if (index < 0) index += size;
-    if (index < 0 || index >= size) return {};
+    // A text is as long as its end is far: a count from the left does not need its length.
+    if (index < 0) index += size_of(runtime, value);
+    const std::int64_t most =
+        value.is_text() ? static_cast<std::int64_t>(value.text().size()) : size_of(runtime, value);
+    if (index < 0 || index >= most) return {};
     if (value.is_sequence()) return value.sequence().items[static_cast<std::size_t>(index)];
-    const std::string& text = value.text();
-    if (static_cast<std::size_t>(size) == text.size())
-        return runtime.text(std::string(1, text[static_cast<std::size_t>(index)]));
-    std::size_t at = 0;
-    for (std::int64_t i = 0; i < index; ++i) at += width_at(text, at);
-    runtime.step(index / 64);
+    const std::string_view text = value.text();
+    runtime.walk(static_cast<std::size_t>(index));
+    const std::size_t at = first_of(text, index).size();
+    if (at == text.size()) return {};
     return runtime.text(text.substr(at, width_at(text, at)));
 }
 
@@ -50,9 +53,18 @@ std::optional<std::int64_t> bound_of(const Value& value) {
     return value.whole();
 }
 
-// The indices that [start:stop:step] picks, by Python's rules.
-std::vector<std::size_t> picked(Runtime& runtime, std::int64_t size, std::optional<std::int64_t> start,
-                                std::optional<std::int64_t> stop, std::int64_t step) {
+// The indices that [start:stop:step] picks, by Python's rules: the first, how many, and from one to the next.
+struct Picked {
+    std::int64_t first = 0, step = 1;
+    std::size_t count = 0;
+
+    std::size_t operator[](std::size_t i) const {
+        return static_cast<std::size_t>(static_cast<std::uint64_t>(first) + i * static_cast<std::uint64_t>(step));
+    }
+};
+
+Picked picked(std::int64_t size, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
+              std::int64_t step) {
     check(step != 0, "slice step cannot be zero");
     const std::int64_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? size - 1 : size;
     const auto place = [&](std::optional<std::int64_t> bound, std::int64_t fallback) {
@@ -62,32 +74,28 @@ std::vector<std::size_t> picked(Runtime& runtime, std::int64_t size, std::option
     const std::int64_t first = place(start, step < 0 ? highest : lowest),
                        last = place(stop, step < 0 ? lowest : highest);
     const std::int64_t distance = step < 0 ? first - last : last - first;
-    if (distance <= 0) return {};
+    if (distance <= 0) return {.step = step};
     const std::uint64_t stride = step < 0 ? 0 - static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);
     const std::size_t count = (static_cast<std::uint64_t>(distance) - 1) / stride + 1;
-    runtime.charge(static_cast<std::int64_t>(count * sizeof(std::size_t)));
-    std::vector<std::size_t> indices;
-    indices.reserve(count);
-    for (std::size_t i = 0; i < count; ++i)
-        indices.push_back(static_cast<std::size_t>(step < 0 ? first - static_cast<std::int64_t>(i * stride)
-                                                            : first + static_cast<std::int64_t>(i * stride)));
-    return indices;
+    return {.first = first, .step = step, .count = count};
 }
 
 Value text_slice(Runtime& runtime, const Value& value, std::optional<std::int64_t> start,
                  std::optional<std::int64_t> stop, std::int64_t step) {
-    const std::string& text = value.text();
+    const std::string_view text = value.text();
+    const Picked chosen = picked(size_of(runtime, value), start, stop, step);
+    if (chosen.count == 0) return runtime.text(std::string_view(), value.is_safe());
+    runtime.walk(text.size());
+    if (step == 1) {
+        const std::string_view rest = text.substr(first_of(text, chosen.first).size());
+        return runtime.text(first_of(rest, static_cast<std::int64_t>(chosen.count)), value.is_safe());
+    }
     runtime.charge(static_cast<std::int64_t>(text.size() * sizeof(std::size_t)));
     const std::vector<std::size_t> offsets = offsets_of(text);
-    const auto indices = picked(runtime, static_cast<std::int64_t>(offsets.size()) - 1, start, stop, step);
-    if (indices.empty()) return runtime.text({}, value.is_safe());
-    if (step == 1)
-        return runtime.text(
-            text.substr(offsets[indices.front()], offsets[indices.back() + 1] - offsets[indices.front()]),
-            value.is_safe());
-    std::string result;
-    for (const std::size_t i : indices) result += text.substr(offsets[i], offsets[i + 1] - offsets[i]);
-    return runtime.text(std::move(result), value.is_safe());
+    TextBuilder result(runtime);
+    for (std::size_t i = 0; i < chosen.count; ++i)
+        result.append(text.substr(offsets[chosen[i]], offsets[chosen[i] + 1] - offsets[chosen[i]]));
+    return result.value(value.is_safe());
 }
 
 }  // namespace
@@ -96,17 +104,17 @@ Value attribute(Runtime& runtime, const Value& value, std::string_view name) {
     runtime.step();
     check_defined(value);
     if (value.is_namespace()) {
-        const Value* found = value.space().members.find(name);
-        return found ? *found : missing_attribute(value, name);
+        const Value* found = value.space().members.find(runtime, name);
+        return found ? *found : missing_attribute(runtime, value, name);
     }
     if (value.is_loop()) return loop_attribute(runtime, value.loop(), name);
     if (const Method method = find_method(value, name)) return bound(runtime, value, method, name);
     if (value.is_dictionary() && !is_changing_method(name))
-        if (const Value* found = value.dictionary().find(name)) return *found;
-    if (value.is_callable() && name == "name") return Value(value.callable()->name);
+        if (const Value* found = value.dictionary().find(runtime, name)) return *found;
+    if (value.is_callable() && name == "name") return runtime.text(std::string_view(value.callable()->name));
     if (value.is_dictionary() && is_changing_method(name))
-        return Value::undefined(text_of("access to attribute '", name, "' of 'dict' object is unsafe"));
-    return missing_attribute(value, name);
+        return runtime.undefined(text_of("access to attribute '", name, "' of 'dict' object is unsafe"));
+    return missing_attribute(runtime, value, name);
 }
 
 Value item(Runtime& runtime, const Value& value, const Value& key) {
@@ -114,24 +122,23 @@ Value item(Runtime& runtime, const Value& value, const Value& key) {
     check_defined(value);
     if (is_indexed(value) && key.is_whole()) {
         if (std::optional<Value> found = element(runtime, value, key.whole())) return *found;
-        return Value::undefined(text_of(owner(value), " has no element ", key.whole()));
+        return runtime.undefined(text_of(owner(value), " has no element ", key.whole()));
     }
     if (value.is_dictionary()) {
         const bool can_be_key = !key.is_undefined() && !key.is_dictionary() &&
                                 (!key.is_sequence() || key.is_sequence(SequenceKind::Tuple)) && !key.is_namespace() &&
                                 !key.is_loop() && !key.is_callable();
         if (can_be_key)
-            if (const Value* found = value.dictionary().find(key)) return *found;
+            if (const Value* found = value.dictionary().find(runtime, key)) return *found;
     }
     if (key.is_text()) {
         if (value.is_dictionary()) {
             if (const Method method = find_method(value, key.text())) return bound(runtime, value, method, key.text());
-            return missing_attribute(value, key.text());
+            return missing_attribute(runtime, value, key.text());
         }
         return attribute(runtime, value, key.text());
     }
-    return Value::undefined(
-        text_of(owner(value), " has no element ", key.is_undefined() ? "Undefined" : repr(runtime, key)));
+    return runtime.undefined(text_of(owner(value), " has no element ", brief(repr(runtime, key).text())));
 }
 
 Value slice(Runtime& runtime, const Value& value, const Value& start, const Value& stop, const Value& step) {
@@ -140,10 +147,11 @@ Value slice(Runtime& runtime, const Value& value, const Value& start, const Valu
     const std::int64_t stride = bound_of(step).value_or(1);
     if (value.is_text()) return text_slice(runtime, value, bound_of(start), bound_of(stop), stride);
     const auto& items = value.sequence().items;
+    const Picked chosen = picked(static_cast<std::int64_t>(items.size()), bound_of(start), bound_of(stop), stride);
+    runtime.charge_items(chosen.count);
     std::vector<Value> some;
-    for (const std::size_t i :
-         picked(runtime, static_cast<std::int64_t>(items.size()), bound_of(start), bound_of(stop), stride))
-        some.push_back(items[i]);
+    some.reserve(chosen.count);
+    for (std::size_t i = 0; i < chosen.count; ++i) some.push_back(items[chosen[i]]);
     if (value.is_sequence(SequenceKind::Range)) return runtime.list(std::move(some));
     return runtime.sequence(value.sequence().kind, std::move(some));
 }
@@ -165,6 +173,7 @@ Value item_at_path(Runtime& runtime, const Value& value, const Value& path, cons
     if (!path.is_text()) return or_fallback(item(runtime, value, path));
     Value found = value;
     const std::string& text = path.text();
+    runtime.charge(static_cast<std::int64_t>(text.size()));
     for (std::size_t at = 0; at <= text.size();) {
         const std::size_t end = std::min(text.find('.', at), text.size());
         const std::string part = text.substr(at, end - at);

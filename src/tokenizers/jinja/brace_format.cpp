@@ -7,6 +7,7 @@
 #include "tokenizers/jinja/number_format.h"
 #include "tokenizers/jinja/print.h"
 #include "tokenizers/jinja/runtime.h"
+#include "tokenizers/jinja/text_builder.h"
 
 namespace tessera::tokenizers::jinja {
 namespace {
@@ -96,22 +97,24 @@ std::string number_text(const Specification& spec, const Value& value) {
     return text;
 }
 
-std::string formatted(Runtime& runtime, const Value& value, const std::string& text) {
-    if (text.empty()) return str(runtime, value);
+void append_formatted(TextBuilder& out, const Value& value, const std::string& text) {
+    if (text.empty()) return append_str(out, value);
     check_defined(value);
     const Specification spec = specification_of(text);
     const bool is_number = value.is_integer() || value.is_float() || (value.is_boolean() && spec.form != 0);
-    if (is_number) return padded(number_text(spec, value), spec.width, spec.align ? spec.align : '>', spec.fill);
+    if (is_number) {
+        out.runtime().walk(static_cast<std::size_t>(std::max<std::int64_t>(spec.precision, 0)));
+        return append_padded(out, number_text(spec, value), spec.width, spec.align ? spec.align : '>', spec.fill);
+    }
     check(value.is_text() || value.is_boolean(), "unsupported format string passed to ", value.type_name(),
           ".__format__");
     check(spec.form == 0 || spec.form == 's', "Unknown format code '", std::string(1, spec.form),
           "' for object of type 'str'");
     check(spec.align != '=' || spec.fill == "0", "'=' alignment not allowed in string format specifier");
-    std::string shown = str(runtime, value);
-    const auto offsets = offsets_of(shown);
-    if (spec.precision >= 0 && static_cast<std::size_t>(spec.precision) < offsets.size())
-        shown.resize(offsets[static_cast<std::size_t>(spec.precision)]);
-    return padded(shown, spec.width, spec.align && spec.align != '=' ? spec.align : '<', spec.fill);
+    const Value whole = str(out.runtime(), value);
+    const std::string_view shown =
+        spec.precision < 0 ? std::string_view(whole.text()) : first_of(whole.text(), spec.precision);
+    append_padded(out, shown, spec.width, spec.align && spec.align != '=' ? spec.align : '<', spec.fill);
 }
 
 class Formatter {
@@ -120,23 +123,25 @@ class Formatter {
 
     std::string run(const std::string& pattern, int depth = 0) {
         check(depth < 2, "Max string recursion exceeded");
-        std::string out;
+        TextBuilder out(runtime_);
+        runtime_.walk(pattern.size());
         for (std::size_t at = 0; at < pattern.size();) {
             const char c = pattern[at++];
             if (c != '{' && c != '}') {
-                out += c;
+                out.append(c);
             } else if (at < pattern.size() && pattern[at] == c) {
-                out += c;
+                out.append(c);
                 ++at;
             } else {
                 check(c == '{', "Single '}' encountered in format string");
                 const std::size_t end = closing(pattern, at);
-                out += field(pattern.substr(at, end - at), depth);
+                runtime_.step();
+                runtime_.walk(3 * (end - at));
+                append_field(out, pattern.substr(at, end - at), depth);
                 at = end + 1;
             }
-            runtime_.step();
         }
-        return out;
+        return out.take();
     }
 
    private:
@@ -149,22 +154,20 @@ class Formatter {
         fail("expected '}' before end of string");
     }
 
-    std::string field(const std::string& text, int depth) {
+    void append_field(TextBuilder& out, const std::string& text, int depth) {
         const std::size_t end = std::min(text.find_first_of("!:"), text.size());
         Value value = named(text.substr(0, end));
         std::size_t at = end;
         if (at < text.size() && text[at] == '!') {
             check(at + 1 < text.size() && (text[at + 1] == 'r' || text[at + 1] == 's' || text[at + 1] == 'a'),
                   "a conversion is one of !r, !s and !a");
-            value = runtime_.text(text[at + 1] == 's' ? str(runtime_, value) : repr(runtime_, value));
+            value = text[at + 1] == 's' ? str(runtime_, value) : repr(runtime_, value);
             at += 2;
         }
         check(at == text.size() || text[at] == ':', "expected ':' after conversion specifier");
         std::string spec = at < text.size() ? text.substr(at + 1) : std::string();
         if (spec.find('{') != std::string::npos) spec = run(spec, depth + 1);
-        std::string shown = formatted(runtime_, value, spec);
-        runtime_.charge(static_cast<std::int64_t>(shown.size()));
-        return shown;
+        append_formatted(out, value, spec);
     }
 
     // first.attribute[item]…
@@ -202,6 +205,7 @@ class Formatter {
                   " out of range for positional args tuple");
             return arguments_.positional[static_cast<std::size_t>(number)];
         }
+        runtime_.scan(16 * arguments_.named.size());
         for (const auto& [key, value] : arguments_.named)
             if (key == name) return value;
         fail("the format names '", name, "', which is not given");

@@ -38,6 +38,7 @@ Value filter_map(Runtime& runtime, const Value& input, const Arguments& argument
     const std::string& name = arguments.positional[0].text();
     const Filter filter = find_filter(name);
     check(filter != nullptr, "no filter named '", name, "'");
+    runtime.charge_items(arguments.positional.size() + 2 * arguments.named.size());
     const Arguments rest = rest_of(arguments, 1);
     std::vector<Value> results;
     for (const Value& element : items_of(runtime, input))
@@ -56,6 +57,7 @@ Value choose(Runtime& runtime, const Value& input, const Arguments& arguments, b
         check(name.is_text(), "select: a test's name is a text, found ", name.type_name());
         predicate = find_predicate(name.text());
         check(predicate != nullptr, "no test named '", name.text(), "'");
+        runtime.charge_items(arguments.positional.size() + 2 * arguments.named.size());
         rest = rest_of(arguments, skipped + 1);
     }
     std::vector<Value> chosen;

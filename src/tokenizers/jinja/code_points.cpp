@@ -2,6 +2,8 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
+
 namespace tessera::tokenizers::jinja {
 namespace {
 
@@ -28,12 +30,6 @@ void append_lower(std::string& text, char32_t point) {
 
 bool is_cased(char32_t point) {
     return is_upper(point) || is_lower(point) || (point < stray && category(point) == UTF8PROC_CATEGORY_LT);
-}
-
-bool holds(std::string_view characters, std::string_view character) {
-    for (std::size_t at = 0; at < characters.size(); at += width_at(characters, at))
-        if (characters.substr(at, width_at(characters, at)) == character) return true;
-    return false;
 }
 
 }  // namespace
@@ -78,6 +74,19 @@ std::vector<std::size_t> offsets_of(std::string_view text) {
     for (std::size_t at = 0; at < text.size(); at += width_at(text, at)) offsets.push_back(at);
     offsets.push_back(text.size());
     return offsets;
+}
+
+std::string_view first_of(std::string_view text, std::int64_t count) {
+    std::size_t at = 0;
+    for (std::int64_t i = 0; i < count && at < text.size(); ++i) at += width_at(text, at);
+    return text.substr(0, at);
+}
+
+std::size_t last_width(std::string_view text) {
+    std::size_t width = 1;
+    for (std::size_t back = 2; back <= 4 && back <= text.size(); ++back)
+        if (width_at(text, text.size() - back) == back) width = back;
+    return width;
 }
 
 bool is_space(char32_t point) {
@@ -160,21 +169,28 @@ std::string capitalize(std::string_view text) {
     return result + lower(text.substr(width_at(text, 0)));
 }
 
-std::string_view strip_left(std::string_view text, const std::string_view* characters) {
+CharacterSet::CharacterSet(std::string_view characters) {
+    for (std::size_t at = 0; at < characters.size(); at += width_at(characters, at))
+        sorted_.push_back(code_point_at(characters, at));
+    std::sort(sorted_.begin(), sorted_.end());
+}
+
+bool CharacterSet::holds(char32_t point) const { return std::binary_search(sorted_.begin(), sorted_.end(), point); }
+
+std::string_view strip_left(std::string_view text, const CharacterSet* set) {
     while (!text.empty()) {
-        const std::size_t width = width_at(text, 0);
-        if (characters ? !holds(*characters, text.substr(0, width)) : !is_space(code_point_at(text, 0))) break;
-        text.remove_prefix(width);
+        const char32_t point = code_point_at(text, 0);
+        if (set ? !set->holds(point) : !is_space(point)) break;
+        text.remove_prefix(width_at(text, 0));
     }
     return text;
 }
 
-std::string_view strip_right(std::string_view text, const std::string_view* characters) {
+std::string_view strip_right(std::string_view text, const CharacterSet* set) {
     while (!text.empty()) {
-        std::size_t begin = text.size() - 1;
-        for (std::size_t back = 1; back <= 4 && back <= text.size(); ++back)
-            if (width_at(text, text.size() - back) == back) begin = text.size() - back;
-        if (characters ? !holds(*characters, text.substr(begin)) : !is_space(code_point_at(text, begin))) break;
+        const std::size_t begin = text.size() - last_width(text);
+        const char32_t point = code_point_at(text, begin);
+        if (set ? !set->holds(point) : !is_space(point)) break;
         text = text.substr(0, begin);
     }
     return text;

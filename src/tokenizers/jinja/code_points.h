@@ -16,6 +16,8 @@ void append_code_point(std::string& text, char32_t point);
 std::int64_t length_of(std::string_view text);  // code points
 // Where each character begins, and the end.
 std::vector<std::size_t> offsets_of(std::string_view text);
+std::string_view first_of(std::string_view text, std::int64_t count);  // so many characters, or all
+std::size_t last_width(std::string_view text);                         // bytes of the last character
 
 bool is_space(char32_t point);  // Python's str.isspace, which is also \s
 bool is_alphabetic(char32_t point);
@@ -31,8 +33,17 @@ std::string lower(std::string_view text);
 std::string title(std::string_view text);       // every word, as Python's str.title
 std::string capitalize(std::string_view text);  // the first character, the rest lower
 
-// Without characters: white space. Otherwise any of them.
-std::string_view strip_left(std::string_view text, const std::string_view* characters = nullptr);
-std::string_view strip_right(std::string_view text, const std::string_view* characters = nullptr);
+class CharacterSet {
+   public:
+    explicit CharacterSet(std::string_view characters);
+    bool holds(char32_t point) const;
+
+   private:
+    std::vector<char32_t> sorted_;
+};
+
+// Without a set: white space.
+std::string_view strip_left(std::string_view text, const CharacterSet* set = nullptr);
+std::string_view strip_right(std::string_view text, const CharacterSet* set = nullptr);
 
 }  // namespace tessera::tokenizers::jinja

@@ -13,6 +13,6 @@ bool contains(Runtime& runtime, const Value& container, const Value& item);
 
 // What an iteration over the value gives; an iterator is used up. Throws where Python cannot iterate.
 std::vector<Value> items_of(Runtime& runtime, const Value& value);
-std::int64_t size_of(const Value& value);  // Python's len()
+std::int64_t size_of(Runtime& runtime, const Value& value);  // Python's len()
 
 }  // namespace tessera::tokenizers::jinja

@@ -5,6 +5,7 @@
 #include "tokenizers/jinja/interpreter.h"
 #include "tokenizers/jinja/methods.h"
 #include "tokenizers/jinja/print.h"
+#include "tokenizers/jinja/text_builder.h"
 
 namespace tessera::tokenizers::jinja {
 
@@ -20,7 +21,7 @@ Value Interpreter::evaluate(const ExpressionPointer& expression) { return expres
 Value Interpreter::node(const Literal& literal, int) { return literal.value; }
 
 Value Interpreter::node(const Variable& variable, int) {
-    if (const Value* found = scope_->find(variable.name)) return *found;
+    if (const Value* found = scope_->find(runtime_, variable.name)) return *found;
     std::optional<Value>& value = outside_[static_cast<std::size_t>(variable.name)];
     if (!value) {
         const std::string& name = template_.names[static_cast<std::size_t>(variable.name)];
@@ -40,7 +41,7 @@ Value Interpreter::node(const DictionaryDisplay& dictionary, int) {
     Dictionary result;
     for (const auto& [key, value] : dictionary.entries) {
         Value name = evaluate(*key);
-        result.set(std::move(name), evaluate(*value));
+        result.set(runtime_, std::move(name), evaluate(*value));
     }
     return runtime_.dictionary(std::move(result));
 }
@@ -70,13 +71,17 @@ Arguments Interpreter::arguments_of(const CallArguments& arguments) {
     if (arguments.more)
         for (Value& value : items_of(runtime_, evaluate(*arguments.more)))
             result.positional.push_back(std::move(value));
-    for (const auto& [name, value] : arguments.named) result.named.emplace_back(name, evaluate(*value));
+    const auto add = [&](const std::string& name, Value value) {
+        runtime_.charge(static_cast<std::int64_t>(sizeof(std::pair<std::string, Value>) + name.size()));
+        result.named.emplace_back(name, std::move(value));
+    };
+    for (const auto& [name, value] : arguments.named) add(name, evaluate(*value));
     if (arguments.more_named) {
         const Value more = evaluate(*arguments.more_named);
         check(more.is_dictionary(), "argument after ** must be a mapping, not ", more.type_name());
         for (const auto& [name, value] : more.dictionary().entries()) {
             check(name.is_text(), "keywords must be strings");
-            result.named.emplace_back(name.text(), value);
+            add(name.text(), value);
         }
     }
     return result;
@@ -88,7 +93,6 @@ Value Interpreter::called(const Call& call, Arguments arguments) {
         const Value object = evaluate(*attribute->object);
         if (const Method method = find_method(object, attribute->name)) {
             const Level level(runtime_);
-            if (object.is_text()) runtime_.step(static_cast<std::int64_t>(object.text().size() / 256));
             return method(runtime_, object, arguments);
         }
         return jinja::call(runtime_, jinja::attribute(runtime_, object, attribute->name), arguments);
@@ -166,21 +170,14 @@ Value Interpreter::node(const Logical& logical, int) {
 Value Interpreter::node(const Conditional& conditional, int line) {
     if (evaluate(*conditional.condition).truth()) return evaluate(*conditional.yes);
     if (conditional.no) return evaluate(*conditional.no);
-    return Value::undefined(
+    return runtime_.undefined(
         text_of("the inline if-expression on line ", line, " evaluated to false and no else section was defined."));
 }
 
 Value Interpreter::node(const Concatenation& concatenation, int) {
-    std::string text;
-    for (const auto& part : concatenation.parts) {
-        const Value value = evaluate(*part);
-        if (value.is_text())
-            text += value.text();
-        else
-            text += str(runtime_, value);
-        runtime_.charge(static_cast<std::int64_t>(text.size()) / 16);
-    }
-    return runtime_.text(std::move(text));
+    TextBuilder text(runtime_);
+    for (const auto& part : concatenation.parts) append_str(text, evaluate(*part));
+    return text.value();
 }
 
 }  // namespace tessera::tokenizers::jinja

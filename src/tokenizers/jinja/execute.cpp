@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tokenizers/jinja/access.h"
+#include "tokenizers/jinja/brief.h"
 #include "tokenizers/jinja/compare.h"
 #include "tokenizers/jinja/interpreter.h"
 #include "tokenizers/jinja/print.h"
@@ -71,13 +72,12 @@ std::string Interpreter::captured(const Body& body) {
 
 void Interpreter::assign(const Target& target, const Value& value, Scope& scope) {
     if (target.kind == Target::Kind::Name) {
-        scope.set(target.name, value);
+        scope.set(runtime_, target.name, value);
     } else if (target.kind == Target::Kind::Attribute) {
         const Value space = node(Variable{target.name}, runtime_.line);
         check(space.is_namespace(), "cannot assign attribute '", target.attribute, "' on a ", space.type_name(),
               "; only a namespace takes it");
-        runtime_.charge(100);
-        space.space().members.set(Value(target.attribute), value);
+        space.space().members.set(runtime_, runtime_.text(std::string_view(target.attribute)), value);
     } else {
         const std::vector<Value> parts = items_of(runtime_, value);
         check(parts.size() == target.parts.size(), parts.size() > target.parts.size() ? "too many" : "not enough",
@@ -93,10 +93,7 @@ Interpreter::Flow Interpreter::node(const Data& data) {
 
 Interpreter::Flow Interpreter::node(const Print& print) {
     const Value value = evaluate(*print.value);
-    if (value.is_text())
-        write(value.text());
-    else
-        write(str(runtime_, value));
+    write(str(runtime_, value).text());
     return Flow::On;
 }
 
@@ -139,16 +136,16 @@ Interpreter::Flow Interpreter::run_loop(const For& node, const Value& iterable, 
             const Exchanged output(output_, &text);
             const Exchanged scope(scope_, outer);
             run_loop(node, inner, depth0 + 1);
-            return runtime.text(std::move(text));
+            return runtime.paid_text(std::move(text));
         };
 
     bool completed = false;  // an iteration that ended by break or continue does not count, as in the reference
     const Exchanged scope(scope_, outer);
     while (loop->advance()) {
-        runtime_.step();
+        runtime_.step(3);
         scope_ = scope_within(outer);
         assign(node.target, loop->current, *scope_);
-        scope_->set(node.loop, Value(loop));
+        scope_->set(runtime_, node.loop, Value(loop));
         const Flow flow = execute(node.body);
         if (flow == Flow::Break) break;
         completed = completed || flow == Flow::On;
@@ -164,16 +161,16 @@ Interpreter::Flow Interpreter::node(const Set& set) {
 }
 
 Interpreter::Flow Interpreter::node(const SetBlock& set) {
-    Value text = runtime_.text(captured(set.body));
+    Value text = runtime_.paid_text(captured(set.body));
     for (const FilterCall& filter : set.filters) text = filtered(filter, text);
     assign(set.target, text, *scope_);
     return Flow::On;
 }
 
 Interpreter::Flow Interpreter::node(const FilterBlock& block) {
-    Value text = runtime_.text(captured(block.body));
+    Value text = runtime_.paid_text(captured(block.body));
     for (const FilterCall& filter : block.filters) text = filtered(filter, text);
-    write(str(runtime_, text));
+    write(str(runtime_, text).text());
     return Flow::On;
 }
 
@@ -193,7 +190,7 @@ Value Interpreter::make_macro(const std::shared_ptr<const MacroBody>& macro) {
 }
 
 Interpreter::Flow Interpreter::node(const Macro& macro) {
-    scope_->set(macro.name, make_macro(macro.macro));
+    scope_->set(runtime_, macro.name, make_macro(macro.macro));
     return Flow::On;
 }
 
@@ -201,7 +198,7 @@ Interpreter::Flow Interpreter::node(const CallBlock& block) {
     const Call& call = std::get<Call>(block.call->node);
     Arguments arguments = arguments_of(call.arguments);
     arguments.named.emplace_back("caller", make_macro(block.caller));
-    write(str(runtime_, called(call, std::move(arguments))));
+    write(str(runtime_, called(call, std::move(arguments))).text());
     return Flow::On;
 }
 
@@ -212,11 +209,12 @@ Value Interpreter::run_macro(const MacroBody& macro, const std::shared_ptr<Scope
     const Exchanged inner(scope_, scope_within(scope));
     bind_parameters(macro, arguments);
     execute(macro.body);
-    return runtime_.text(std::move(text));
+    return runtime_.paid_text(std::move(text));
 }
 
 void Interpreter::bind_parameters(const MacroBody& macro, const Arguments& arguments) {
     const std::size_t count = macro.parameters.size();
+    runtime_.step(static_cast<std::int64_t>(count));
     std::vector<const Value*> given(count, nullptr);
     for (std::size_t i = 0; i < std::min(count, arguments.positional.size()); ++i) given[i] = &arguments.positional[i];
     check(arguments.positional.size() <= count || macro.varargs >= 0, "macro '", macro.name, "' takes not more than ",
@@ -224,6 +222,7 @@ void Interpreter::bind_parameters(const MacroBody& macro, const Arguments& argum
     Dictionary more;
     const Value* caller = nullptr;
     for (const auto& [name, value] : arguments.named) {
+        runtime_.scan(16 * count + name.size());
         const auto place = std::find_if(macro.parameters.begin(), macro.parameters.end(),
                                         [&, &wanted = name](const Parameter& p) { return p.text == wanted; });
         if (place != macro.parameters.end()) {
@@ -234,7 +233,7 @@ void Interpreter::bind_parameters(const MacroBody& macro, const Arguments& argum
             caller = &value;
         } else {
             check(macro.kwargs >= 0, "macro '", macro.name, "' takes no keyword argument '", name, "'");
-            more.set(Value(name), value);
+            more.set(runtime_, runtime_.text(std::string_view(name)), value);
         }
     }
     for (std::size_t i = 0; i < count; ++i) {
@@ -242,17 +241,18 @@ void Interpreter::bind_parameters(const MacroBody& macro, const Arguments& argum
         Value value = given[i] ? *given[i]
                       : parameter.fallback
                           ? evaluate(*parameter.fallback)
-                          : Value::undefined(text_of("parameter '", parameter.text, "' was not provided"));
-        scope_->set(parameter.name, std::move(value));
+                          : runtime_.undefined(text_of("parameter '", brief(parameter.text), "' was not provided"));
+        scope_->set(runtime_, parameter.name, std::move(value));
     }
     if (macro.varargs >= 0) {
         std::vector<Value> rest;
         if (arguments.positional.size() > count)
             rest.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(count), arguments.positional.end());
-        scope_->set(macro.varargs, runtime_.tuple(std::move(rest)));
+        scope_->set(runtime_, macro.varargs, runtime_.tuple(std::move(rest)));
     }
-    if (macro.kwargs >= 0) scope_->set(macro.kwargs, runtime_.dictionary(std::move(more)));
-    if (macro.caller >= 0) scope_->set(macro.caller, caller ? *caller : Value::undefined("No caller defined"));
+    if (macro.kwargs >= 0) scope_->set(runtime_, macro.kwargs, runtime_.dictionary(std::move(more)));
+    if (macro.caller >= 0)
+        scope_->set(runtime_, macro.caller, caller ? *caller : runtime_.undefined("No caller defined"));
 }
 
 }  // namespace tessera::tokenizers::jinja

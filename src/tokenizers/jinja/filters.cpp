@@ -14,7 +14,7 @@ Filter find_filter(std::string_view name) {
 
 Value apply_filter(Runtime& runtime, Filter filter, const Value& input, const Arguments& arguments) {
     const Level level(runtime);
-    runtime.step(input.is_text() ? 1 + static_cast<std::int64_t>(input.text().size() / 256) : 1);
+    runtime.step();
     return filter(runtime, input, arguments);
 }
 

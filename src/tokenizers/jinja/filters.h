@@ -18,7 +18,6 @@ Filter find_ordering_filter(std::string_view name);
 
 Value tojson(Runtime& runtime, const Value& input, const Arguments& arguments);
 
-// Runs it, paying for what it reads.
 Value apply_filter(Runtime& runtime, Filter filter, const Value& input, const Arguments& arguments);
 
 }  // namespace tessera::tokenizers::jinja

@@ -31,7 +31,7 @@ std::int64_t Given::whole(std::size_t i, std::int64_t fallback) const {
     return values_[i]->whole();
 }
 
-std::string Given::text(std::size_t i, std::string fallback) const {
+std::string_view Given::text(std::size_t i, std::string_view fallback) const {
     if (!values_[i]) return fallback;
     check_defined(*values_[i]);
     check(values_[i]->is_text(), function_, "(): ", names_[i], ": expected a text, found ", values_[i]->type_name());

@@ -17,7 +17,7 @@ class Given {
     Value value(std::size_t i, Value fallback = None{}) const { return values_[i] ? *values_[i] : fallback; }
     bool is_given(std::size_t i) const { return values_[i] && !values_[i]->is_none(); }
     std::int64_t whole(std::size_t i, std::int64_t fallback) const;
-    std::string text(std::size_t i, std::string fallback = {}) const;
+    std::string_view text(std::size_t i, std::string_view fallback = {}) const;
     bool truth(std::size_t i, bool fallback) const { return values_[i] ? values_[i]->truth() : fallback; }
 
    private:

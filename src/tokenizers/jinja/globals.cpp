@@ -1,5 +1,6 @@
 #include "tokenizers/jinja/globals.h"
 
+#include "tokenizers/jinja/brief.h"
 #include "tokenizers/jinja/compare.h"
 #include "tokenizers/jinja/given.h"
 #include "tokenizers/jinja/print.h"
@@ -20,11 +21,9 @@ Value range(Runtime& runtime, const Arguments& arguments) {
         items.emplace_back(i);
         if (__builtin_add_overflow(i, step, &i)) break;
     }
-    runtime.charge(static_cast<std::int64_t>(items.size() * sizeof(Value)));
-    runtime.step(static_cast<std::int64_t>(items.size() / 16));
     const std::string shown =
         step == 1 ? text_of("range(", start, ", ", stop, ")") : text_of("range(", start, ", ", stop, ", ", step, ")");
-    return Value(Sequence{.kind = SequenceKind::Range, .items = std::move(items), .shown = shown});
+    return runtime.sequence({.kind = SequenceKind::Range, .items = std::move(items), .shown = shown});
 }
 
 // dict(a=1), dict({...}), dict([(k, v)]).
@@ -36,15 +35,15 @@ Dictionary dictionary_from(Runtime& runtime, const Arguments& arguments, std::st
         const Value& source = arguments.positional[0];
         check_defined(source);
         if (source.is_dictionary())
-            result = source.dictionary();
+            result = source.dictionary().copy(runtime);
         else
             for (const Value& entry : items_of(runtime, source)) {
                 const std::vector<Value> both = items_of(runtime, entry);
                 check(both.size() == 2, function, "(): an entry has ", both.size(), " parts; 2 is required");
-                result.set(both[0], both[1]);
+                result.set(runtime, both[0], both[1]);
             }
     }
-    for (const auto& [name, value] : arguments.named) result.set(Value(name), value);
+    for (const auto& [name, value] : arguments.named) result.set(runtime, runtime.text(std::string_view(name)), value);
     return result;
 }
 
@@ -53,21 +52,20 @@ Value make_dictionary(Runtime& runtime, const Arguments& arguments) {
 }
 
 Value make_namespace(Runtime& runtime, const Arguments& arguments) {
-    Value space = runtime.new_namespace();
-    space.space().members = dictionary_from(runtime, arguments, "namespace");
-    return space;
+    return runtime.new_namespace(dictionary_from(runtime, arguments, "namespace"));
 }
 
 Value raise_exception(Runtime& runtime, const Arguments& arguments) {
     const Given given(arguments, "raise_exception", {"message"}, 1);
-    fail(str(runtime, *given.find(0)));
+    fail(std::string_view(str(runtime, *given.find(0)).text()));
 }
 
 Value strftime_now(Runtime& runtime, const Arguments& arguments) {
     const Given given(arguments, "strftime_now", {"format"}, 1);
-    const std::string format = given.text(0);
+    const std::string_view format = given.text(0);
     check(format.size() <= 1000, "strftime_now: the format is too long");
     const std::tm time = runtime.now();
+    runtime.step(50);
     char buffer[16384];
     // A character of our own, because an empty result and a failure look alike.
     const std::size_t size = std::strftime(buffer, sizeof buffer, text_of(format, ".").c_str(), &time);
@@ -79,9 +77,10 @@ Value strftime_now(Runtime& runtime, const Arguments& arguments) {
 Value joiner(Runtime& runtime, const Arguments& arguments) {
     const Given given(arguments, "joiner", {"sep"});
     const auto used = std::make_shared<bool>(false);
-    return runtime.function("joiner", [used, separator = given.value(0, Value(", "))](Runtime&, const Arguments&) {
-        return std::exchange(*used, true) ? separator : Value("");
-    });
+    return runtime.function("joiner",
+                            [used, separator = given.value(0, Value(", "))](Runtime& inner, const Arguments&) {
+                                return std::exchange(*used, true) ? separator : inner.text(std::string_view());
+                            });
 }
 
 }  // namespace
@@ -97,7 +96,7 @@ Value global(Runtime& runtime, std::string_view name) {
     };
     for (const auto& [known, function] : functions)
         if (name == known) return runtime.function(std::string(name), function);
-    return Value::undefined(text_of("'", name, "' is undefined"));
+    return runtime.undefined(text_of("'", brief(name), "' is undefined"));
 }
 
 }  // namespace tessera::tokenizers::jinja

@@ -1,6 +1,8 @@
 #include "tokenizers/jinja/lexer.h"
 
 #include <algorithm>
+#include <deque>
+#include <memory>
 
 #include "core/error.h"
 #include "tokenizers/jinja/code_points.h"
@@ -30,28 +32,47 @@ class Lexer {
    public:
     explicit Lexer(const std::string& source) : source_(with_plain_line_ends(source)), rest_(source_) {}
 
-    std::vector<Token> run() {
-        while (true) {
-            const std::size_t tag = next_tag();
-            if (tag == std::string::npos) break;
-            const char kind = source_[tag + 1];
-            if (kind == '#')
-                comment(tag);
-            else if (kind == '%' && raw_begins(tag))
-                raw(tag);
+    Token next() {
+        while (found_.empty())
+            if (inside_)
+                go_on_inside();
             else
-                expression_tag(tag, kind == '%');
-        }
-        data(rest_.substr(at_), std::string::npos);
-        at_ = source_.size();
-        push(TokenKind::End, {});
-        return std::move(tokens_);
+                go_on();
+        Token token = std::move(found_.front());
+        found_.pop_front();
+        return token;
     }
 
    private:
     [[noreturn]] void fail_here(std::string_view what) const { fail("line ", line_, ": ", what); }
 
-    void push(TokenKind kind, std::string text) { tokens_.push_back({kind, std::move(text), line_}); }
+    void push(TokenKind kind, std::string text) { found_.push_back({kind, std::move(text), line_}); }
+
+    // Outside tags: to the next one.
+    void go_on() {
+        const std::size_t tag = next_tag();
+        if (tag == std::string::npos) {
+            data(rest_.substr(at_), std::string::npos);
+            at_ = source_.size();
+            return push(TokenKind::End, {});
+        }
+        const char kind = source_[tag + 1];
+        if (kind == '#')
+            comment(tag);
+        else if (kind == '%' && raw_begins(tag))
+            raw(tag);
+        else
+            begin_tag(tag, kind == '%');
+    }
+
+    void go_on_inside() {
+        skip_space();
+        if (at_ == source_.size()) fail_here(is_block_ ? "a tag has no %}" : "a tag has no }}");
+        if (brackets_.empty() && end_of_tag(is_block_))
+            inside_ = false;
+        else
+            token();
+    }
 
     void move_to(std::size_t place) {
         line_ += static_cast<int>(std::count(source_.begin() + static_cast<std::ptrdiff_t>(at_),
@@ -137,18 +158,14 @@ class Lexer {
         fail_here("'raw' has no end: {% endraw %} is missing");
     }
 
-    void expression_tag(std::size_t tag, bool is_block) {
+    void begin_tag(std::size_t tag, bool is_block) {
         data(rest_.substr(at_, tag - at_), tag);
         move_to(tag);
         push(is_block ? TokenKind::BlockBegin : TokenKind::VariableBegin, {});
         move_to(tag + 2 + (sign_at(tag + 2) != 0));
         brackets_.clear();
-        while (true) {
-            skip_space();
-            if (at_ == source_.size()) fail_here(is_block ? "a tag has no %}" : "a tag has no }}");
-            if (brackets_.empty() && end_of_tag(is_block)) return;
-            token();
-        }
+        inside_ = true;
+        is_block_ = is_block;
     }
 
     bool end_of_tag(bool is_block) {
@@ -262,8 +279,9 @@ class Lexer {
 
     const std::string source_;
     const std::string_view rest_;
-    std::vector<Token> tokens_;
-    std::string brackets_;  // that are open, as what closes them
+    std::deque<Token> found_;  // not given yet
+    std::string brackets_;     // that are open, as what closes them
+    bool inside_ = false, is_block_ = false;
     std::size_t at_ = 0;
     int line_ = 1;
     bool line_starting_ = true;
@@ -271,6 +289,8 @@ class Lexer {
 
 }  // namespace
 
-std::vector<Token> tokens_of(const std::string& source) { return Lexer(source).run(); }
+std::function<Token()> tokens_of(const std::string& source) {
+    return [lexer = std::make_shared<Lexer>(source)] { return lexer->next(); };
+}
 
 }  // namespace tessera::tokenizers::jinja

@@ -3,9 +3,9 @@
 // '+' at a tag's edges, and one line end at the end of the source.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace tessera::tokenizers::jinja {
 
@@ -33,7 +33,7 @@ struct Token {
     bool is_name(std::string_view name) const { return kind == TokenKind::Name && text == name; }
 };
 
-// Throws "line N: …".
-std::vector<Token> tokens_of(const std::string& source);
+// Gives one token after the other, at the end End for ever. Throws "line N: …".
+std::function<Token()> tokens_of(const std::string& source);
 
 }  // namespace tessera::tokenizers::jinja

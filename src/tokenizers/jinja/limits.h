@@ -7,7 +7,7 @@ namespace tessera::tokenizers::jinja {
 
 struct Limits {
     std::int64_t steps = 10'000'000;
-    std::int64_t bytes = std::int64_t{512} << 20;  // of all values made, over the whole rendering
+    std::int64_t bytes = std::int64_t{256} << 20;  // of all values made, over the whole rendering
     std::int64_t output = std::int64_t{64} << 20;  // bytes of text
     int depth = 1000;                              // of evaluations within evaluations: the stack
 };

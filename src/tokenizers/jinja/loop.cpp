@@ -1,5 +1,6 @@
 #include "tokenizers/jinja/loop.h"
 
+#include "tokenizers/jinja/brief.h"
 #include "tokenizers/jinja/compare.h"
 #include "tokenizers/jinja/runtime.h"
 
@@ -54,6 +55,7 @@ Value changed(Runtime& runtime, const std::shared_ptr<Loop>& loop, const Argumen
     bool same = loop->last_changed && loop->last_changed->size() == arguments.positional.size();
     for (std::size_t i = 0; same && i < arguments.positional.size(); ++i)
         same = equal(runtime, (*loop->last_changed)[i], arguments.positional[i]);
+    runtime.charge_items(arguments.positional.size());
     // A loop that has ended remembers nothing, so that it can hold nothing that holds it.
     if (!same && loop->pull) loop->last_changed = arguments.positional;
     return Value(!same);
@@ -72,10 +74,10 @@ Value loop_attribute(Runtime& runtime, const std::shared_ptr<Loop>& loop, std::s
     if (name == "revindex0") return Value(loop->count() - loop->index0 - 1);
     if (name == "depth") return Value(loop->depth0 + 1);
     if (name == "depth0") return Value(loop->depth0);
-    if (name == "previtem") return loop->index0 > 0 ? loop->previous : Value::undefined("there is no previous item");
+    if (name == "previtem") return loop->index0 > 0 ? loop->previous : runtime.undefined("there is no previous item");
     if (name == "nextitem") {
         const Value* next = loop->peek();
-        return next ? *next : Value::undefined("there is no next item");
+        return next ? *next : runtime.undefined("there is no next item");
     }
     if (name == "cycle")
         return runtime.function("loop.cycle",
@@ -84,7 +86,7 @@ Value loop_attribute(Runtime& runtime, const std::shared_ptr<Loop>& loop, std::s
         return runtime.function("loop.changed", [loop](Runtime& inner, const Arguments& arguments) {
             return changed(inner, loop, arguments);
         });
-    return Value::undefined(text_of("'jinja2.runtime.LoopContext object' has no attribute '", name, "'"));
+    return runtime.undefined(text_of("'jinja2.runtime.LoopContext object' has no attribute '", brief(name), "'"));
 }
 
 Value call_loop(Runtime& runtime, const std::shared_ptr<Loop>& loop, const Arguments& arguments) {

@@ -6,17 +6,16 @@
 #include "tokenizers/jinja/compare.h"
 #include "tokenizers/jinja/given.h"
 #include "tokenizers/jinja/runtime.h"
+#include "tokenizers/jinja/text_builder.h"
+#include "tokenizers/jinja/text_search.h"
 
 namespace tessera::tokenizers::jinja {
 namespace {
 
-Value pair_of(const std::pair<Value, Value>& entry) { return tuple_of({entry.first, entry.second}); }
-
 Value dictionary_items(Runtime& runtime, const Value& self, const Arguments& arguments) {
     const Given given(arguments, "items", {});
     std::vector<Value> items;
-    for (const auto& entry : self.dictionary().entries()) items.push_back(pair_of(entry));
-    runtime.charge(static_cast<std::int64_t>(items.size()) * 128);
+    for (const auto& [key, value] : self.dictionary().entries()) items.push_back(runtime.tuple({key, value}));
     return runtime.sequence(SequenceKind::Items, std::move(items));
 }
 
@@ -28,13 +27,14 @@ Value dictionary_keys(Runtime& runtime, const Value& self, const Arguments& argu
 Value dictionary_values(Runtime& runtime, const Value& self, const Arguments& arguments) {
     const Given given(arguments, "values", {});
     std::vector<Value> values;
+    runtime.charge_items(self.dictionary().entries().size());
     for (const auto& entry : self.dictionary().entries()) values.push_back(entry.second);
     return runtime.sequence(SequenceKind::Values, std::move(values));
 }
 
-Value dictionary_get(Runtime&, const Value& self, const Arguments& arguments) {
+Value dictionary_get(Runtime& runtime, const Value& self, const Arguments& arguments) {
     const Given given(arguments, "get", {"key", "default"}, 1);
-    const Value* found = self.dictionary().find(*given.find(0));
+    const Value* found = self.dictionary().find(runtime, *given.find(0));
     return found ? *found : given.value(1);
 }
 
@@ -98,10 +98,13 @@ bool is_changing_method(std::string_view name) {
     return false;
 }
 
-std::int64_t size_of_indexed(const Value& value) { return size_of(value); }
-
-std::vector<std::string> lines_of(std::string_view text, bool keep_ends) {
-    std::vector<std::string> lines;
+std::vector<std::string_view> lines_of(Runtime& runtime, std::string_view text, bool keep_ends) {
+    runtime.walk(text.size());
+    std::vector<std::string_view> lines;
+    const auto add = [&](std::string_view line) {
+        runtime.charge(sizeof line);
+        lines.push_back(line);
+    };
     std::size_t begin = 0;
     for (std::size_t at = 0; at < text.size();) {
         const char32_t point = code_point_at(text, at);
@@ -113,45 +116,37 @@ std::vector<std::string> lines_of(std::string_view text, bool keep_ends) {
             continue;
         }
         const std::size_t end = point == '\r' && next < text.size() && text[next] == '\n' ? next + 1 : next;
-        lines.emplace_back(text.substr(begin, (keep_ends ? end : at) - begin));
+        add(text.substr(begin, (keep_ends ? end : at) - begin));
         begin = at = end;
     }
-    if (begin < text.size()) lines.emplace_back(text.substr(begin));
+    if (begin < text.size()) add(text.substr(begin));
     return lines;
 }
 
-std::string replaced(Runtime& runtime, const std::string& text, const std::string& old, const std::string& by,
-                     std::int64_t most) {
-    std::vector<std::size_t> places;
-    const auto full = [&] { return most >= 0 && static_cast<std::int64_t>(places.size()) >= most; };
-    if (old.empty()) {
-        for (std::size_t at = 0; at <= text.size() && !full(); at += at < text.size() ? width_at(text, at) : 1)
-            places.push_back(at);
-    } else {
-        for (std::size_t at = text.find(old); at != std::string::npos && !full(); at = text.find(old, at + old.size()))
-            places.push_back(at);
-    }
-    runtime.charge(static_cast<std::int64_t>(text.size() + places.size() * (by.size() + sizeof(std::size_t))));
-    std::string result;
+Value replaced(Runtime& runtime, std::string_view text, std::string_view old, std::string_view by, std::int64_t most) {
+    TextBuilder result(runtime);
     std::size_t begin = 0;
-    for (const std::size_t place : places) {
-        result.append(text, begin, place - begin);
-        result += by;
+    const auto put = [&](std::size_t place) {
+        result.append(text.substr(begin, place - begin));
+        result.append(by);
         begin = place + old.size();
+    };
+    std::int64_t done = 0;
+    if (old.empty()) {
+        runtime.walk(text.size());
+        for (std::size_t at = 0; at <= text.size() && done != most; ++done) {
+            put(at);
+            at += at < text.size() ? width_at(text, at) : 1;
+        }
+    } else {
+        for (; done != most; ++done) {
+            const std::size_t at = search(runtime, text, old, begin);
+            if (at == std::string_view::npos) break;
+            put(at);
+        }
     }
-    return result.append(text, begin);
-}
-
-std::string joined(Runtime& runtime, const std::string& separator, const std::vector<std::string>& parts) {
-    std::size_t size = parts.size() * separator.size();
-    for (const std::string& part : parts) size += part.size();
-    runtime.charge(static_cast<std::int64_t>(size));
-    std::string result;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        if (i > 0) result += separator;
-        result += parts[i];
-    }
-    return result;
+    result.append(text.substr(begin));
+    return result.value();
 }
 
 }  // namespace tessera::tokenizers::jinja

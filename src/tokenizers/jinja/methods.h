@@ -15,11 +15,9 @@ Method find_text_question(std::string_view name);  // isdigit and such
 Method find_dictionary_method(std::string_view name);
 Method find_sequence_method(std::string_view name);
 
-std::int64_t size_of_indexed(const Value& value);  // of a text or sequence
 // Python's str.splitlines: at every kind of line end.
-std::vector<std::string> lines_of(std::string_view text, bool keep_ends = false);
-std::string replaced(Runtime& runtime, const std::string& text, const std::string& old, const std::string& by,
-                     std::int64_t most = -1);
-std::string joined(Runtime& runtime, const std::string& separator, const std::vector<std::string>& parts);
+std::vector<std::string_view> lines_of(Runtime& runtime, std::string_view text, bool keep_ends = false);
+Value replaced(Runtime& runtime, std::string_view text, std::string_view old, std::string_view by,
+               std::int64_t most = -1);
 
 }  // namespace tessera::tokenizers::jinja

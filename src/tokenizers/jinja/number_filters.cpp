@@ -1,9 +1,11 @@
 // Filters of numbers: int, float, abs, round, filesizeformat.
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 
+#include "tokenizers/jinja/brief.h"
 #include "tokenizers/jinja/code_points.h"
 #include "tokenizers/jinja/filters.h"
 #include "tokenizers/jinja/given.h"
@@ -49,7 +51,8 @@ std::optional<std::int64_t> whole_of(std::string_view text, std::int64_t base) {
     const auto [end, error] =
         std::from_chars(rest.data(), rest.data() + rest.size(), number, base == 0 ? 10 : static_cast<int>(base));
     if (error == std::errc::invalid_argument || end != rest.data() + rest.size()) return {};
-    check(error == std::errc() && number <= std::uint64_t{1} << 62, "int: ", text, " is past 64 bits");
+    constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    check(error == std::errc() && number <= most, "int: ", brief(text), " is past 64 bits");
     return negative ? -static_cast<std::int64_t>(number) : static_cast<std::int64_t>(number);
 }
 
@@ -73,7 +76,7 @@ std::optional<std::int64_t> truncated(double number) {
     return static_cast<std::int64_t>(number);
 }
 
-Value filter_int(Runtime&, const Value& input, const Arguments& arguments) {
+Value filter_int(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "int", {"default", "base"});
     const std::int64_t base = given.whole(1, 10);
     check(base == 0 || (base >= 2 && base <= 36), "int: the base must be 0 or 2 to 36, found ", base);
@@ -82,6 +85,7 @@ Value filter_int(Runtime&, const Value& input, const Arguments& arguments) {
     if (input.is_whole()) number = input.whole();
     if (input.is_float()) number = truncated(input.number());
     if (input.is_text()) {
+        runtime.walk(2 * input.text().size());
         number = whole_of(input.text(), base);
         if (!number)
             if (const std::optional<double> broken = float_of(input.text())) number = truncated(*broken);
@@ -89,12 +93,15 @@ Value filter_int(Runtime&, const Value& input, const Arguments& arguments) {
     return number ? Value(*number) : given.value(0, Value(std::int64_t{0}));
 }
 
-Value filter_float(Runtime&, const Value& input, const Arguments& arguments) {
+Value filter_float(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "float", {"default"});
     check_defined(input);
     std::optional<double> number;
     if (input.is_number()) number = input.number();
-    if (input.is_text()) number = float_of(input.text());
+    if (input.is_text()) {
+        runtime.walk(input.text().size());
+        number = float_of(input.text());
+    }
     return number ? Value(*number) : given.value(0, Value(0.0));
 }
 
@@ -110,6 +117,7 @@ Value filter_abs(Runtime&, const Value& input, const Arguments& arguments) {
 double rounded(double number, std::int64_t precision) {
     if (!std::isfinite(number) || precision > 400) return number;
     if (precision < 0) {
+        if (precision < -400) return std::copysign(0.0, number);
         const double scale = std::pow(10.0, static_cast<double>(-precision));
         return std::isfinite(scale) ? std::nearbyint(number / scale) * scale : std::copysign(0.0, number);
     }
@@ -124,12 +132,12 @@ Value filter_round(Runtime&, const Value& input, const Arguments& arguments) {
     check_defined(input);
     check(input.is_number(), "round: expected a number, found ", input.type_name());
     const std::int64_t precision = given.whole(0, 0);
-    const std::string method = given.text(1, "common");
+    const std::string_view method = given.text(1, "common");
     check(method == "common" || method == "ceil" || method == "floor", "round: method must be common, ceil or floor");
     if (method == "common") {
         if (input.is_whole() && precision >= 0) return Value(input.whole());
         const double result = rounded(input.number(), precision);
-        return input.is_whole() ? Value(static_cast<std::int64_t>(result)) : Value(result);
+        return input.is_whole() ? Value(*truncated(result)) : Value(result);
     }
     const double scale = std::pow(10.0, static_cast<double>(precision));
     const double scaled = input.number() * scale;
@@ -141,14 +149,14 @@ Value filter_filesizeformat(Runtime& runtime, const Value& input, const Argument
     const bool binary = given.truth(0, false);
     const Value number = filter_float(runtime, input, {});
     const double bytes = number.number(), base = binary ? 1024 : 1000;
-    if (bytes == 1) return Value("1 Byte");
-    if (bytes < base) return Value(text_of(static_cast<std::int64_t>(bytes), " Bytes"));
+    if (bytes == 1) return runtime.text(std::string_view("1 Byte"));
+    if (bytes < base) return runtime.text(text_of(truncated(bytes).value_or(0), " Bytes"));
     double unit = base;
     for (const char* prefix : {"k", "M", "G", "T", "P", "E", "Z", "Y"}) {
         unit *= base;
         if (bytes >= unit && *prefix != 'Y') continue;
         const std::string name = binary ? text_of(*prefix == 'k' ? "K" : prefix, "iB") : text_of(prefix, "B");
-        return Value(text_of(formatted_float(base * bytes / unit, 'f', 1, false), " ", name));
+        return runtime.text(text_of(formatted_float(base * bytes / unit, 'f', 1, false), " ", name));
     }
     fail("filesizeformat: no unit");
 }

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "tokenizers/jinja/code_points.h"
+#include "tokenizers/jinja/text_builder.h"
 
 namespace tessera::tokenizers::jinja {
 
@@ -38,23 +39,28 @@ std::string formatted_whole(std::int64_t number, char form) {
     return digits;
 }
 
-std::string padded(const std::string& text, std::int64_t width, char align, const std::string& fill) {
+void check_width(std::int64_t width) {
     check(width <= most_format_width, "a format's width is past ", most_format_width);
-    const std::int64_t missing = width - length_of(text);
-    if (missing <= 0) return text;
-    const auto some = [&](std::int64_t count) {
-        std::string all;
-        for (std::int64_t i = 0; i < count; ++i) all += fill;
-        return all;
-    };
-    if (align == '<') return text + some(missing);
-    if (align == '^') return some(missing / 2) + text + some(missing - missing / 2);
-    if (align != '=') return some(missing) + text;
-    std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+' || text[0] == ' ') ? 1 : 0;
-    if (text.size() > sign + 1 && text[sign] == '0' &&
-        (text[sign + 1] == 'x' || text[sign + 1] == 'X' || text[sign + 1] == 'o' || text[sign + 1] == 'b'))
-        sign += 2;
-    return text.substr(0, sign) + some(missing) + text.substr(sign);
+}
+
+void append_padded(TextBuilder& out, std::string_view text, std::int64_t width, char align, std::string_view fill) {
+    check_width(width);
+    if (width <= 0) return out.append(text);
+    out.runtime().walk(text.size());
+    const std::int64_t length = length_of(text);
+    if (width <= length) return out.append(text);
+    const auto missing = static_cast<std::size_t>(width - length);
+    std::size_t before = align == '<' ? 0 : align == '^' ? missing / 2 : missing, sign = 0;
+    if (align == '=') {
+        sign = !text.empty() && (text[0] == '-' || text[0] == '+' || text[0] == ' ') ? 1 : 0;
+        if (text.size() > sign + 1 && text[sign] == '0' &&
+            (text[sign + 1] == 'x' || text[sign + 1] == 'X' || text[sign + 1] == 'o' || text[sign + 1] == 'b'))
+            sign += 2;
+    }
+    out.append(text.substr(0, sign));
+    out.repeat(fill, before);
+    out.append(text.substr(sign));
+    out.repeat(fill, missing - before);
 }
 
 }  // namespace tessera::tokenizers::jinja

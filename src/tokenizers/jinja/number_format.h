@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tessera::tokenizers::jinja {
+
+class TextBuilder;
 
 constexpr std::int64_t most_format_width = 10'000;
 
@@ -13,7 +16,8 @@ std::string formatted_float(double number, char form, int precision, bool altern
 // `form` is one of d x X o b, without prefix; the sign is written only when negative.
 std::string formatted_whole(std::int64_t number, char form);
 
-// What the width of a field adds. `align`: '<', '>', '^', or '=' for zeros between the sign and the digits.
-std::string padded(const std::string& text, std::int64_t width, char align, const std::string& fill);
+void check_width(std::int64_t width);
+// With what the width of a field adds. `align`: '<', '>', '^', or '=' for zeros between the sign and the digits.
+void append_padded(TextBuilder& out, std::string_view text, std::int64_t width, char align, std::string_view fill);
 
 }  // namespace tessera::tokenizers::jinja

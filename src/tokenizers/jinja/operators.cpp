@@ -5,6 +5,7 @@
 #include "tokenizers/jinja/print.h"
 #include "tokenizers/jinja/printf_format.h"
 #include "tokenizers/jinja/runtime.h"
+#include "tokenizers/jinja/text_builder.h"
 
 namespace tessera::tokenizers::jinja {
 namespace {
@@ -97,15 +98,13 @@ Value of_float(Operator op, double a, double b) {
 
 Value add_texts(Runtime& runtime, const Value& a, const Value& b) {
     const bool safe = a.is_safe() || b.is_safe();
-    const std::string left = safe && !a.is_safe() ? escape_html(a.text()) : std::string();
-    const std::string right = safe && !b.is_safe() ? escape_html(b.text()) : std::string();
-    const std::string& first = safe && !a.is_safe() ? left : a.text();
-    const std::string& second = safe && !b.is_safe() ? right : b.text();
-    std::string sum;
-    sum.reserve(first.size() + second.size());
-    sum += first;
-    sum += second;
-    return runtime.text(std::move(sum), safe);
+    TextBuilder sum(runtime);
+    for (const Value* part : {&a, &b})
+        if (safe && !part->is_safe())
+            sum.append(escape_html(runtime, part->text()));
+        else
+            sum.append(part->text());
+    return sum.value(safe);
 }
 
 bool is_plain_list(const Value& value) {
@@ -115,10 +114,12 @@ bool is_plain_list(const Value& value) {
 Value add_lists(Runtime& runtime, const Value& a, const Value& b) {
     const auto& left = a.sequence().items;
     const auto& right = b.sequence().items;
-    runtime.charge(static_cast<std::int64_t>((left.size() + right.size()) * sizeof(Value)));
-    std::vector<Value> items = left;
+    runtime.charge_items(left.size() + right.size());
+    std::vector<Value> items;
+    items.reserve(left.size() + right.size());
+    items.insert(items.end(), left.begin(), left.end());
     items.insert(items.end(), right.begin(), right.end());
-    return Value(Sequence{.kind = a.sequence().kind, .items = std::move(items)});
+    return runtime.sequence(a.sequence().kind, std::move(items));
 }
 
 std::size_t repeated(Runtime& runtime, std::size_t size, std::int64_t times) {
@@ -135,14 +136,14 @@ Value repeat(Runtime& runtime, const Value& value, std::int64_t times) {
         std::string text;
         text.reserve(count * value.text().size());
         for (std::size_t i = 0; i < count; ++i) text += value.text();
-        return Value(std::move(text), value.is_safe());
+        return runtime.paid_text(std::move(text), value.is_safe());
     }
     const auto& items = value.sequence().items;
     const std::size_t count = items.empty() ? 0 : repeated(runtime, items.size() * sizeof(Value), times);
     std::vector<Value> all;
     all.reserve(count * items.size());
     for (std::size_t i = 0; i < count; ++i) all.insert(all.end(), items.begin(), items.end());
-    return Value(Sequence{.kind = value.sequence().kind, .items = std::move(all)});
+    return runtime.sequence(value.sequence().kind, std::move(all));
 }
 
 }  // namespace
@@ -162,7 +163,8 @@ Value apply(Runtime& runtime, Operator op, const Value& a, const Value& b) {
         if ((a.is_text() || is_plain_list(a)) && b.is_whole()) return repeat(runtime, a, b.whole());
         if ((b.is_text() || is_plain_list(b)) && a.is_whole()) return repeat(runtime, b, a.whole());
     }
-    if (op == Operator::Modulo && a.is_text()) return runtime.text(printf_format(runtime, a.text(), b), a.is_safe());
+    if (op == Operator::Modulo && a.is_text())
+        return runtime.paid_text(printf_format(runtime, a.text(), b), a.is_safe());
     fail("unsupported operand type(s) for ", symbols[static_cast<std::size_t>(op)], ": '", a.type_name(), "' and '",
          b.type_name(), "'");
 }
@@ -181,17 +183,18 @@ Value posit(const Value& value) {
     return value;
 }
 
-std::string escape_html(std::string_view text) {
-    std::string escaped;
+std::string escape_html(Runtime& runtime, std::string_view text) {
+    TextBuilder escaped(runtime);
+    runtime.walk(text.size());
     for (const char c : text) switch (c) {
-            case '&': escaped += "&amp;"; break;
-            case '<': escaped += "&lt;"; break;
-            case '>': escaped += "&gt;"; break;
-            case '\'': escaped += "&#39;"; break;
-            case '"': escaped += "&#34;"; break;
-            default: escaped += c;
+            case '&': escaped.append("&amp;"); break;
+            case '<': escaped.append("&lt;"); break;
+            case '>': escaped.append("&gt;"); break;
+            case '\'': escaped.append("&#39;"); break;
+            case '"': escaped.append("&#34;"); break;
+            default: escaped.append(c);
         }
-    return escaped;
+    return escaped.take();
 }
 
 }  // namespace tessera::tokenizers::jinja

@@ -11,6 +11,6 @@ Value apply(Runtime& runtime, Operator op, const Value& a, const Value& b);
 Value negate(const Value& value);
 Value posit(const Value& value);  // unary +
 
-std::string escape_html(std::string_view text);
+std::string escape_html(Runtime& runtime, std::string_view text);
 
 }  // namespace tessera::tokenizers::jinja

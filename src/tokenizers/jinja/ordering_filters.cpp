@@ -9,13 +9,15 @@
 #include "tokenizers/jinja/compare.h"
 #include "tokenizers/jinja/filters.h"
 #include "tokenizers/jinja/given.h"
+#include "tokenizers/jinja/methods.h"
 #include "tokenizers/jinja/runtime.h"
 
 namespace tessera::tokenizers::jinja {
 namespace {
 
 Value without_case(Runtime& runtime, const Value& value, bool case_sensitive) {
-    return value.is_text() && !case_sensitive ? runtime.text(lower(value.text())) : value;
+    if (!value.is_text() || case_sensitive) return value;
+    return find_text_method("lower")(runtime, value, {});
 }
 
 Value key_of(Runtime& runtime, const Value& value, const Value* path, bool case_sensitive) {
@@ -25,6 +27,7 @@ Value key_of(Runtime& runtime, const Value& value, const Value* path, bool case_
 
 // Stable, and safe with an order that contradicts itself (NaN): insertion by binary search within merges.
 std::vector<std::size_t> sorted_indices(Runtime& runtime, const std::vector<Value>& keys, bool reverse) {
+    runtime.charge_items(keys.size());
     std::vector<std::size_t> order(keys.size()), merged(keys.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto before = [&](std::size_t a, std::size_t b) {
@@ -58,6 +61,7 @@ Value sort_key(Runtime& runtime, const Value& value, const Value* paths, bool ca
         return key_of(runtime, value, paths, case_sensitive);
     std::vector<Value> parts;
     const std::string& text = paths->text();
+    runtime.charge(static_cast<std::int64_t>(text.size()));
     for (std::size_t at = 0; at <= text.size();) {
         const std::size_t end = std::min(text.find(',', at), text.size());
         const Value path(text.substr(at, end - at));
@@ -71,6 +75,7 @@ Value filter_sort(Runtime& runtime, const Value& input, const Arguments& argumen
     const Given given(arguments, "sort", {"reverse", "case_sensitive", "attribute"});
     const std::vector<Value> items = items_of(runtime, input);
     std::vector<Value> keys;
+    runtime.charge_items(items.size());
     for (const Value& element : items) keys.push_back(sort_key(runtime, element, given.find(2), given.truth(1, false)));
     return runtime.list(sorted(runtime, items, keys, given.truth(0, false)));
 }
@@ -79,7 +84,7 @@ Value filter_dictsort(Runtime& runtime, const Value& input, const Arguments& arg
     const Given given(arguments, "dictsort", {"case_sensitive", "by", "reverse"});
     check_defined(input);
     check(input.is_dictionary(), "dictsort: expected a dict, found ", input.type_name());
-    const std::string by = given.text(1, "key");
+    const std::string_view by = given.text(1, "key");
     check(by == "key" || by == "value", "dictsort: you can only sort by either \"key\" or \"value\"");
     std::vector<Value> items, keys;
     for (const auto& [key, value] : input.dictionary().entries()) {
@@ -94,10 +99,10 @@ Value filter_unique(Runtime& runtime, const Value& input, const Arguments& argum
     Dictionary seen;
     std::vector<Value> kept;
     for (const Value& element : items_of(runtime, input)) {
-        runtime.charge(100);
+        runtime.step();
         const Value key = key_of(runtime, element, given.find(1), given.truth(0, false));
-        if (seen.find(key)) continue;
-        seen.set(key, None{});
+        if (seen.find(runtime, key)) continue;
+        seen.set(runtime, key, None{});
         kept.push_back(element);
     }
     return runtime.iterator(std::move(kept));
@@ -106,7 +111,7 @@ Value filter_unique(Runtime& runtime, const Value& input, const Arguments& argum
 Value extreme(Runtime& runtime, const Value& input, const Arguments& arguments, bool largest) {
     const Given given(arguments, largest ? "max" : "min", {"case_sensitive", "attribute"});
     const std::vector<Value> items = items_of(runtime, input);
-    if (items.empty()) return Value::undefined("No aggregated item, sequence was empty.");
+    if (items.empty()) return runtime.undefined("No aggregated item, sequence was empty.");
     const Value* best = nullptr;
     Value best_key;
     for (const Value& element : items) {
@@ -129,6 +134,7 @@ Value filter_groupby(Runtime& runtime, const Value& input, const Arguments& argu
     const bool case_sensitive = given.truth(2, false);
     const std::vector<Value> items = items_of(runtime, input);
     std::vector<Value> names, keys;
+    runtime.charge_items(2 * items.size());
     for (const Value& element : items) {
         const Value found = item_at_path(runtime, element, *given.find(0));
         names.push_back(found.is_undefined() && given.is_given(1) ? *given.find(1) : found);

@@ -8,8 +8,8 @@
 namespace tessera::tokenizers::jinja {
 
 Token TokenStream::next() {
-    Token token = tokens_[at_];
-    if (at_ + 1 < tokens_.size()) ++at_;
+    Token token = std::exchange(current_, std::move(following_));
+    following_ = source_();
     return token;
 }
 
@@ -48,15 +48,15 @@ void TokenStream::fail_here(const std::string& what) const {
 }
 
 int TokenStream::number_of(const std::string& name) {
-    const auto [place, is_new] = numbers_.try_emplace(name, static_cast<int>(names_.size()));
+    const auto [place, is_new] = known_.try_emplace(name, Known{.number = static_cast<int>(names_.size())});
     if (is_new) names_.push_back(name);
-    ++uses_[name];
-    return place->second;
+    ++place->second.uses;
+    return place->second.number;
 }
 
 int TokenStream::uses_of(const std::string& name) const {
-    const auto found = uses_.find(name);
-    return found == uses_.end() ? 0 : found->second;
+    const auto found = known_.find(name);
+    return found == known_.end() ? 0 : found->second.uses;
 }
 
 Deeper::Deeper(TokenStream& stream) : stream_(stream) {

@@ -15,10 +15,11 @@ Template parse(const std::string& source);  // throws "line N: …"
 // The tokens and the names, for both halves of the parser.
 class TokenStream {
    public:
-    explicit TokenStream(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+    explicit TokenStream(std::function<Token()> source)
+        : source_(std::move(source)), current_(source_()), following_(source_()) {}
 
-    const Token& current() const { return tokens_[at_]; }
-    const Token& following() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
+    const Token& current() const { return current_; }
+    const Token& following() const { return following_; }
     Token next();  // the current one, and goes on
     bool skip_symbol(std::string_view symbol);
     bool skip_name(std::string_view name);
@@ -35,10 +36,13 @@ class TokenStream {
     int conditional = 0;
 
    private:
-    std::vector<Token> tokens_;
-    std::size_t at_ = 0;
+    std::function<Token()> source_;
+    Token current_, following_;
     std::vector<std::string> names_;
-    std::map<std::string, int> numbers_, uses_;
+    struct Known {
+        int number = 0, uses = 0;
+    };
+    std::map<std::string, Known> known_;
 };
 
 class Deeper {

@@ -93,7 +93,7 @@ bool same_as(Runtime&, const Value& value, const Arguments& arguments) {
 }
 
 bool ask(Runtime& runtime, const Value& value, std::string_view question) {
-    return find_text_question(question)(runtime, runtime.text(str(runtime, value)), {}).boolean();
+    return find_text_question(question)(runtime, str(runtime, value), {}).boolean();
 }
 bool lower_case(Runtime& runtime, const Value& value, const Arguments& arguments) {
     const Given given(arguments, "lower", {});

@@ -7,13 +7,14 @@
 #include "tokenizers/jinja/code_points.h"
 #include "tokenizers/jinja/loop.h"
 #include "tokenizers/jinja/runtime.h"
+#include "tokenizers/jinja/text_builder.h"
 
 namespace tessera::tokenizers::jinja {
 namespace {
 
-void append_repr(Runtime& runtime, std::string& out, const Value& value);
+void append_repr(TextBuilder& out, const Value& value);
 
-void append_escape(std::string& out, char32_t point) {
+void append_escape(TextBuilder& out, char32_t point) {
     char escape[16];
     if (point < 0x100)
         std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned>(point));
@@ -21,111 +22,119 @@ void append_escape(std::string& out, char32_t point) {
         std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(point));
     else
         std::snprintf(escape, sizeof escape, "\\U%08x", static_cast<unsigned>(point));
-    out += escape;
+    out.append(escape);
 }
 
-void append_quoted(std::string& out, std::string_view text) {
+void append_quoted(TextBuilder& out, std::string_view text) {
+    out.runtime().walk(text.size());
     const bool has_single = text.find('\'') != std::string_view::npos;
     const bool has_double = text.find('"') != std::string_view::npos;
     const char quote = has_single && !has_double ? '"' : '\'';
-    out += quote;
+    out.append(quote);
     for (std::size_t at = 0; at < text.size(); at += width_at(text, at)) {
         const char32_t point = code_point_at(text, at);
-        if (point == static_cast<char32_t>(quote) || point == '\\')
-            (out += '\\') += static_cast<char>(point);
-        else if (point == '\n')
-            out += "\\n";
-        else if (point == '\r')
-            out += "\\r";
-        else if (point == '\t')
-            out += "\\t";
-        else if (is_printable(point))
-            out += text.substr(at, width_at(text, at));
-        else
+        if (point == static_cast<char32_t>(quote) || point == '\\') {
+            out.append('\\');
+            out.append(static_cast<char>(point));
+        } else if (point == '\n') {
+            out.append("\\n");
+        } else if (point == '\r') {
+            out.append("\\r");
+        } else if (point == '\t') {
+            out.append("\\t");
+        } else if (is_printable(point)) {
+            out.append(text.substr(at, width_at(text, at)));
+        } else {
             append_escape(out, point < 0x110000 ? point : point - 0x110000);
+        }
     }
-    out += quote;
+    out.append(quote);
 }
 
-void append_items(Runtime& runtime, std::string& out, const std::vector<Value>& items) {
+void append_items(TextBuilder& out, const std::vector<Value>& items) {
     for (std::size_t i = 0; i < items.size(); ++i) {
-        if (i > 0) out += ", ";
-        append_repr(runtime, out, items[i]);
+        if (i > 0) out.append(", ");
+        append_repr(out, items[i]);
     }
 }
 
-void append_sequence(Runtime& runtime, std::string& out, const Value& value) {
+void append_sequence(TextBuilder& out, const Value& value) {
     const Sequence& sequence = value.sequence();
     switch (sequence.kind) {
-        case SequenceKind::Range: out += sequence.shown; return;
+        case SequenceKind::Range: out.append(sequence.shown); return;
         case SequenceKind::Iterator: fail("an iterator cannot be printed; make it a list with |list");
-        case SequenceKind::List: out += '['; break;
-        case SequenceKind::Tuple: out += '('; break;
-        default: ((out += value.type_name()) += "(["); break;
+        case SequenceKind::List: out.append('['); break;
+        case SequenceKind::Tuple: out.append('('); break;
+        default: out.append(value.type_name()), out.append("(["); break;
     }
-    append_items(runtime, out, sequence.items);
-    if (sequence.kind == SequenceKind::Tuple && sequence.items.size() == 1) out += ',';
-    out += sequence.kind == SequenceKind::List ? "]" : sequence.kind == SequenceKind::Tuple ? ")" : "])";
+    append_items(out, sequence.items);
+    if (sequence.kind == SequenceKind::Tuple && sequence.items.size() == 1) out.append(',');
+    out.append(sequence.kind == SequenceKind::List ? "]" : sequence.kind == SequenceKind::Tuple ? ")" : "])");
 }
 
-void append_dictionary(Runtime& runtime, std::string& out, const Dictionary& dictionary) {
-    out += '{';
+void append_dictionary(TextBuilder& out, const Dictionary& dictionary) {
+    out.append('{');
     bool first = true;
     for (const auto& [key, item] : dictionary.entries()) {
-        if (!first) out += ", ";
+        if (!first) out.append(", ");
         first = false;
-        append_repr(runtime, out, key);
-        out += ": ";
-        append_repr(runtime, out, item);
+        append_repr(out, key);
+        out.append(": ");
+        append_repr(out, item);
     }
-    out += '}';
+    out.append('}');
 }
 
-void append_repr(Runtime& runtime, std::string& out, const Value& value) {
-    const Level level(runtime);
-    const std::size_t before = out.size();
+void append_repr(TextBuilder& out, const Value& value) {
+    const Level level(out.runtime());
+    out.runtime().step();
     if (value.is_text()) {
-        if (value.is_safe()) out += "Markup(";
+        if (value.is_safe()) out.append("Markup(");
         append_quoted(out, value.text());
-        if (value.is_safe()) out += ')';
+        if (value.is_safe()) out.append(')');
     } else if (value.is_sequence()) {
-        append_sequence(runtime, out, value);
+        append_sequence(out, value);
     } else if (value.is_dictionary()) {
-        append_dictionary(runtime, out, value.dictionary());
+        append_dictionary(out, value.dictionary());
     } else if (value.is_namespace()) {
-        out += "<Namespace ";
-        append_dictionary(runtime, out, value.space().members);
-        out += '>';
+        out.append("<Namespace ");
+        append_dictionary(out, value.space().members);
+        out.append('>');
     } else if (value.is_loop()) {
-        out += text_of("<LoopContext ", value.loop()->index0 + 1, "/", value.loop()->count(), ">");
+        out.append(text_of("<LoopContext ", value.loop()->index0 + 1, "/", value.loop()->count(), ">"));
     } else if (value.is_callable()) {
         fail("the function '", value.callable()->name, "' cannot be printed; is a call's () missing?");
     } else if (value.is_boolean()) {
-        out += value.boolean() ? "True" : "False";
+        out.append(value.boolean() ? "True" : "False");
     } else if (value.is_integer()) {
-        out += std::to_string(value.whole());
+        out.append(std::to_string(value.whole()));
     } else if (value.is_float()) {
-        out += float_text(value.number());
+        out.append(float_text(value.number()));
     } else {
-        out += value.is_none() ? "None" : "Undefined";
+        out.append(value.is_none() ? "None" : "Undefined");
     }
-    // What a container adds beyond its items is small.
-    if (!value.is_sequence() && !value.is_dictionary()) runtime.charge(static_cast<std::int64_t>(out.size() - before));
-    runtime.step();
 }
 
 }  // namespace
 
-std::string str(Runtime& runtime, const Value& value) {
-    if (value.is_text()) return value.text();
-    if (value.is_undefined()) return {};
-    return repr(runtime, value);
+void append_str(TextBuilder& out, const Value& value) {
+    if (value.is_text())
+        out.append(value.text());
+    else if (!value.is_undefined())
+        append_repr(out, value);
 }
 
-std::string repr(Runtime& runtime, const Value& value) {
-    std::string out;
-    append_repr(runtime, out, value);
-    return out;
+Value str(Runtime& runtime, const Value& value) {
+    if (value.is_text()) return value;
+    TextBuilder out(runtime);
+    append_str(out, value);
+    return out.value();
+}
+
+Value repr(Runtime& runtime, const Value& value) {
+    TextBuilder out(runtime);
+    append_repr(out, value);
+    return out.value();
 }
 
 std::string float_text(double number) {

@@ -6,6 +6,7 @@
 #include "tokenizers/jinja/number_format.h"
 #include "tokenizers/jinja/print.h"
 #include "tokenizers/jinja/runtime.h"
+#include "tokenizers/jinja/text_builder.h"
 
 namespace tessera::tokenizers::jinja {
 namespace {
@@ -18,12 +19,13 @@ struct Field {
 class PrintfFormatter {
    public:
     PrintfFormatter(Runtime& runtime, const std::string& pattern, const Value& values)
-        : runtime_(runtime), pattern_(pattern), values_(values) {}
+        : runtime_(runtime), pattern_(pattern), values_(values), out_(runtime) {}
 
     std::string run() {
+        runtime_.walk(pattern_.size());
         while (at_ < pattern_.size()) {
             if (pattern_[at_] != '%')
-                out_ += pattern_[at_++];
+                out_.append(pattern_[at_++]);
             else
                 conversion();
         }
@@ -31,7 +33,7 @@ class PrintfFormatter {
         const bool all_used = is_tuple ? used_ == values_.sequence().items.size() : used_ > 0;
         check(all_used || by_name_ || values_.is_dictionary() || (!is_tuple && values_.is_sequence()),
               "not all arguments converted during string formatting");
-        return std::move(out_);
+        return out_.take();
     }
 
    private:
@@ -69,14 +71,15 @@ class PrintfFormatter {
     }
 
     void conversion() {
+        runtime_.step();
         ++at_;
         std::optional<Value> named;
         if (at_ < pattern_.size() && pattern_[at_] == '(') {
             const std::size_t end = pattern_.find(')', at_);
             check(end != std::string::npos, "incomplete format key");
             check(values_.is_dictionary(), "format requires a mapping");
-            const std::string key = pattern_.substr(at_ + 1, end - at_ - 1);
-            const Value* found = values_.dictionary().find(std::string_view(key));
+            const std::string_view key = std::string_view(pattern_).substr(at_ + 1, end - at_ - 1);
+            const Value* found = values_.dictionary().find(runtime_, key);
             check(found != nullptr, "the format's mapping has no key '", key, "'");
             named = *found;
             by_name_ = true;
@@ -100,41 +103,33 @@ class PrintfFormatter {
         while (at_ < pattern_.size() && (pattern_[at_] == 'l' || pattern_[at_] == 'h' || pattern_[at_] == 'L')) ++at_;
         const char form = take();
         if (form == '%') {
-            out_ += '%';
+            out_.append('%');
             return;
         }
         write(field, form, named ? *named : next());
     }
 
     void write(const Field& field, char form, const Value& value) {
-        std::string text;
         const bool is_text = form == 's' || form == 'r' || form == 'a' || form == 'c';
-        if (is_text)
-            text = characters(field, form, value);
-        else
-            text = number(field, form, value);
+        const Value text = is_text ? characters(field, form, value) : runtime_.text(number(field, form, value));
         const char align = field.left ? '<' : field.zero && !is_text ? '=' : '>';
-        out_ += padded(text, field.width, align, align == '=' ? "0" : " ");
+        append_padded(out_, text.text(), field.width, align, align == '=' ? "0" : " ");
     }
 
-    std::string characters(const Field& field, char form, const Value& value) {
+    Value characters(const Field& field, char form, const Value& value) {
         if (form == 'c') {
             if (value.is_text()) {
-                check(length_of(value.text()) == 1, "%c requires int or char");
-                return value.text();
+                const std::string_view character = value.text();
+                check(!character.empty() && first_of(character, 1) == character, "%c requires int or char");
+                return value;
             }
             check(value.is_whole() && value.whole() >= 0 && value.whole() < 0x110000, "%c requires int or char");
             std::string text;
             append_code_point(text, static_cast<char32_t>(value.whole()));
-            return text;
+            return runtime_.text(std::move(text));
         }
-        std::string text = form == 's' ? str(runtime_, value) : repr(runtime_, value);
-        if (field.precision >= 0) {
-            const auto offsets = offsets_of(text);
-            const auto cut = static_cast<std::size_t>(field.precision);
-            if (cut < offsets.size()) text.resize(offsets[cut]);
-        }
-        return text;
+        const Value text = form == 's' ? str(runtime_, value) : repr(runtime_, value);
+        return field.precision < 0 ? text : runtime_.text(first_of(text.text(), field.precision));
     }
 
     std::string number(const Field& field, char form, const Value& value) {
@@ -165,6 +160,7 @@ class PrintfFormatter {
             case 'g':
             case 'G':
                 check(value.is_number(), "must be real number, not ", value.type_name());
+                runtime_.walk(static_cast<std::size_t>(std::max<std::int64_t>(field.precision, 0)));
                 text = formatted_float(value.number(), form,
                                        field.precision < 0 ? 6 : static_cast<int>(field.precision), field.alternate);
                 break;
@@ -177,7 +173,7 @@ class PrintfFormatter {
     Runtime& runtime_;
     const std::string& pattern_;
     const Value& values_;
-    std::string out_;
+    TextBuilder out_;
     std::size_t at_ = 0, used_ = 0;
     bool by_name_ = false;
 };

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "tokenizers/jinja/access.h"
+#include "tokenizers/jinja/brief.h"
 #include "tokenizers/jinja/compare.h"
 #include "tokenizers/jinja/filters.h"
 #include "tokenizers/jinja/given.h"
@@ -10,32 +11,34 @@
 #include "tokenizers/jinja/operators.h"
 #include "tokenizers/jinja/print.h"
 #include "tokenizers/jinja/runtime.h"
+#include "tokenizers/jinja/text_builder.h"
 
 namespace tessera::tokenizers::jinja {
 namespace {
 
-Value filter_length(Runtime&, const Value& input, const Arguments& arguments) {
+Value filter_length(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "length", {});
-    return Value(size_of(input));
+    return Value(size_of(runtime, input));
 }
 
-Value filter_default(Runtime&, const Value& input, const Arguments& arguments) {
+Value filter_default(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "default", {"default_value", "boolean"});
     const bool missing = input.is_undefined() || (given.truth(1, false) && !input.truth());
-    return missing ? given.value(0, Value("")) : input;
+    if (!missing) return input;
+    return given.find(0) ? *given.find(0) : runtime.text(std::string_view());
 }
 
 Value filter_first(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "first", {});
     const std::vector<Value> items = items_of(runtime, input);
-    return items.empty() ? Value::undefined("No first item, sequence was empty.") : items.front();
+    return items.empty() ? runtime.undefined("No first item, sequence was empty.") : items.front();
 }
 
 Value filter_last(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "last", {});
     check(!input.is_sequence(SequenceKind::Iterator), "last: an iterator is not reversible; make it a list with |list");
     const std::vector<Value> items = items_of(runtime, input);
-    return items.empty() ? Value::undefined("No last item, sequence was empty.") : items.back();
+    return items.empty() ? runtime.undefined("No last item, sequence was empty.") : items.back();
 }
 
 Value filter_list(Runtime& runtime, const Value& input, const Arguments& arguments) {
@@ -54,13 +57,16 @@ Value filter_reverse(Runtime& runtime, const Value& input, const Arguments& argu
 
 Value filter_join(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "join", {"d", "attribute"});
-    std::vector<std::string> parts;
+    TextBuilder joined(runtime);
+    const Value separator = given.find(0) ? str(runtime, *given.find(0)) : runtime.text(std::string_view());
+    bool first = true;
     for (const Value& part : items_of(runtime, input)) {
-        parts.push_back(str(runtime, given.is_given(1) ? item_at_path(runtime, part, *given.find(1)) : part));
-        runtime.charge(static_cast<std::int64_t>(parts.back().size()));
+        runtime.scan(64);
+        if (!first) joined.append(separator.text());
+        first = false;
+        append_str(joined, given.is_given(1) ? item_at_path(runtime, part, *given.find(1)) : part);
     }
-    const std::string separator = given.find(0) ? str(runtime, *given.find(0)) : std::string();
-    return runtime.text(joined(runtime, separator, parts));
+    return joined.value();
 }
 
 Value filter_items(Runtime& runtime, const Value& input, const Arguments& arguments) {
@@ -92,10 +98,10 @@ Value filter_batch(Runtime& runtime, const Value& input, const Arguments& argume
         row.push_back(part);
     }
     if (!row.empty()) {
-        const std::int64_t missing = count - static_cast<std::int64_t>(row.size());
-        if (given.is_given(1) && missing > 0) {
-            check(missing < most_range, "batch: a row of ", count, " is too long");
-            runtime.charge(missing * static_cast<std::int64_t>(sizeof(Value)));
+        const auto size = static_cast<std::int64_t>(row.size());
+        if (given.is_given(1) && count > size) {
+            check(count - size < most_range, "batch: a row of ", count, " is too long");
+            runtime.charge_items(static_cast<std::size_t>(count - size));
             row.resize(static_cast<std::size_t>(count), *given.find(1));
         }
         rows.push_back(runtime.list(std::move(row)));
@@ -123,10 +129,11 @@ Value filter_slice(Runtime& runtime, const Value& input, const Arguments& argume
 // A value's own attribute, never an item.
 Value filter_attr(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "attr", {"name"}, 1);
-    const std::string name = given.text(0);
+    const std::string_view name = given.text(0);
     check_defined(input);
     const bool own = input.is_namespace() || input.is_loop() || find_method(input, name) != nullptr;
-    if (!own) return Value::undefined(text_of("'", input.type_name(), " object' has no attribute '", name, "'"));
+    if (!own)
+        return runtime.undefined(text_of("'", input.type_name(), " object' has no attribute '", brief(name), "'"));
     return attribute(runtime, input, name);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tokenizers/jinja/brief.h"
 #include "tokenizers/jinja/code_points.h"
 #include "tokenizers/jinja/compare.h"
 #include "tokenizers/jinja/filters.h"
@@ -11,14 +12,14 @@
 #include "tokenizers/jinja/print.h"
 #include "tokenizers/jinja/printf_format.h"
 #include "tokenizers/jinja/runtime.h"
+#include "tokenizers/jinja/text_builder.h"
 
 namespace tessera::tokenizers::jinja {
 namespace {
 
 // Calls str's method of the given name on the value's text.
 Value by_method(Runtime& runtime, const Value& input, const Arguments& arguments, std::string_view name) {
-    const Value text = input.is_text() ? input : runtime.text(str(runtime, input));
-    return find_text_method(name)(runtime, text, arguments);
+    return find_text_method(name)(runtime, str(runtime, input), arguments);
 }
 
 Value filter_trim(Runtime& runtime, const Value& input, const Arguments& arguments) {
@@ -37,30 +38,32 @@ Value filter_capitalize(Runtime& runtime, const Value& input, const Arguments& a
 // A word begins at the start and after white space, '-', '(', '{', '[' and '<'.
 Value filter_title(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "title", {});
-    const std::string text = str(runtime, input);
-    std::string result;
+    const Value shown = str(runtime, input);
+    const std::string_view text = shown.text();
+    runtime.walk(text.size());
+    TextBuilder result(runtime);
     bool begins = true;
     for (std::size_t at = 0; at < text.size(); at += width_at(text, at)) {
         const char32_t point = code_point_at(text, at);
-        const std::string_view character = std::string_view(text).substr(at, width_at(text, at));
+        const std::string_view character = text.substr(at, width_at(text, at));
         const bool splits =
             is_space(point) || point == '-' || point == '(' || point == '{' || point == '[' || point == '<';
-        result += begins && !splits ? upper(character) : lower(character);
+        result.append(begins && !splits ? upper(character) : lower(character));
         begins = splits;
     }
-    return runtime.text(std::move(result));
+    return result.value();
 }
 
 Value filter_string(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "string", {});
-    return input.is_text() ? input : runtime.text(str(runtime, input));
+    return str(runtime, input);
 }
 
 Value filter_replace(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "replace", {"old", "new", "count"}, 2);
     const std::int64_t most = given.is_given(2) ? given.whole(2, -1) : -1;
-    return runtime.text(
-        replaced(runtime, str(runtime, input), str(runtime, *given.find(0)), str(runtime, *given.find(1)), most));
+    const Value text = str(runtime, input), old = str(runtime, *given.find(0)), by = str(runtime, *given.find(1));
+    return replaced(runtime, text.text(), old.text(), by.text(), most);
 }
 
 Value filter_center(Runtime& runtime, const Value& input, const Arguments& arguments) {
@@ -71,42 +74,46 @@ Value filter_center(Runtime& runtime, const Value& input, const Arguments& argum
 Value filter_indent(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "indent", {"width", "first", "blank"});
     check(input.is_text(), "indent: expected a text, found ", input.type_name());
-    std::string indention;
-    if (given.find(0) && given.find(0)->is_text())
-        indention = given.text(0);
-    else
-        indention = apply(runtime, Operator::Multiply, Value(" "), Value(given.whole(0, 4))).text();
+    const Value spaces = given.find(0) && given.find(0)->is_text()
+                             ? *given.find(0)
+                             : apply(runtime, Operator::Multiply, Value(" "), Value(given.whole(0, 4)));
+    const std::string_view indention = spaces.text();
     const bool first = given.truth(1, false), blank = given.truth(2, false);
-    const std::vector<std::string> lines = lines_of(input.text() + "\n");
-    std::string result = first ? indention : std::string();
+    const Value ended = runtime.text(input.text() + "\n");
+    const std::vector<std::string_view> lines = lines_of(runtime, ended.text());
+    TextBuilder result(runtime);
+    if (first) result.append(indention);
     for (std::size_t i = 0; i < lines.size(); ++i) {
-        if (i > 0) result += "\n";
-        if (i > 0 && (blank || !lines[i].empty())) {
-            runtime.charge(static_cast<std::int64_t>(indention.size()));
-            result += indention;
-        }
-        result += lines[i];
+        if (i > 0) result.append('\n');
+        if (i > 0 && (blank || !lines[i].empty())) result.append(indention);
+        result.append(lines[i]);
     }
-    return runtime.text(std::move(result), input.is_safe());
+    return result.value(input.is_safe());
 }
 
 Value filter_truncate(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "truncate", {"length", "killwords", "end", "leeway"});
     const std::int64_t length = given.whole(0, 255), leeway = given.is_given(3) ? given.whole(3, 5) : 5;
-    const std::string end = given.text(2, "...");
-    check(length >= length_of(end) && leeway >= 0, "truncate: the length ", length, " is less than that of '", end,
-          "'");
-    if (size_of(input) - leeway <= length) return input;
+    const std::string_view end = given.text(2, "...");
+    runtime.walk(end.size());
+    check(length >= length_of(end) && leeway >= 0, "truncate: the length ", length, " is less than that of '",
+          brief(end), "'");
+    if (size_of(runtime, input) - leeway <= length) return input;
     check(input.is_text(), "truncate: expected a text, found ", input.type_name());
-    const auto offsets = offsets_of(input.text());
-    std::string kept = input.text().substr(0, offsets[static_cast<std::size_t>(length - length_of(end))]);
+    runtime.walk(input.text().size());
+    std::string_view kept = first_of(input.text(), length - length_of(end));
     if (!given.truth(1, false)) kept = kept.substr(0, kept.rfind(' '));
-    return runtime.text(kept + end);
+    TextBuilder result(runtime);
+    result.append(kept);
+    result.append(end);
+    return result.value();
 }
 
 Value filter_wordcount(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "wordcount", {});
-    const std::string text = str(runtime, input);
+    const Value shown = str(runtime, input);
+    const std::string_view text = shown.text();
+    runtime.walk(text.size());
     std::int64_t words = 0;
     bool in_word = false;
     for (std::size_t at = 0; at < text.size(); at += width_at(text, at)) {
@@ -121,58 +128,62 @@ Value filter_wordcount(Runtime& runtime, const Value& input, const Arguments& ar
 Value filter_format(Runtime& runtime, const Value& input, const Arguments& arguments) {
     check(arguments.named.empty() || arguments.positional.empty(),
           "format: can't handle positional and keyword arguments at the same time");
+    const Value pattern = str(runtime, input);
     if (arguments.named.empty())
-        return runtime.text(printf_format(runtime, str(runtime, input), tuple_of(arguments.positional)));
+        return runtime.paid_text(printf_format(runtime, pattern.text(), runtime.tuple(arguments.positional)));
     Dictionary values;
-    for (const auto& [name, value] : arguments.named) values.set(Value(name), value);
-    return runtime.text(printf_format(runtime, str(runtime, input), Value(std::move(values))));
+    for (const auto& [name, value] : arguments.named) values.set(runtime, runtime.text(std::string_view(name)), value);
+    return runtime.paid_text(printf_format(runtime, pattern.text(), runtime.dictionary(std::move(values))));
 }
 
 Value filter_safe(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "safe", {});
-    return runtime.text(str(runtime, input), true);
+    return runtime.text(std::string_view(str(runtime, input).text()), true);
 }
 
 Value filter_escape(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "escape", {});
-    return input.is_safe() ? input : runtime.text(escape_html(str(runtime, input)), true);
+    return input.is_safe() ? input : runtime.paid_text(escape_html(runtime, str(runtime, input).text()), true);
 }
 
 Value filter_forceescape(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "forceescape", {});
-    return runtime.text(escape_html(str(runtime, input)), true);
+    return runtime.paid_text(escape_html(runtime, str(runtime, input).text()), true);
 }
 
-void append_percent_encoded(std::string& out, std::string_view text, bool for_query) {
+void append_percent_encoded(TextBuilder& out, std::string_view text, bool for_query) {
+    out.runtime().walk(text.size());
     for (const char c : text) {
         const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
                            c == '.' || c == '-' || c == '~' || (c == '/' && !for_query);
         if (plain)
-            out += c;
+            out.append(c);
         else if (c == ' ' && for_query)
-            out += '+';
+            out.append('+');
         else
             for (const char part : {'%', "0123456789ABCDEF"[static_cast<unsigned char>(c) >> 4],
                                     "0123456789ABCDEF"[static_cast<unsigned char>(c) & 15]})
-                out += part;
+                out.append(part);
     }
 }
 
 Value filter_urlencode(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const Given given(arguments, "urlencode", {});
-    std::string out;
+    TextBuilder out(runtime);
     if (!input.is_dictionary()) {
         check(!input.is_sequence(), "urlencode: expected a text or a dict, found ", input.type_name());
-        append_percent_encoded(out, str(runtime, input), false);
-        return runtime.text(std::move(out));
+        append_percent_encoded(out, str(runtime, input).text(), false);
+        return out.value();
     }
+    bool first = true;
     for (const auto& [key, value] : input.dictionary().entries()) {
-        if (!out.empty()) out += '&';
-        append_percent_encoded(out, str(runtime, key), true);
-        out += '=';
-        append_percent_encoded(out, str(runtime, value), true);
+        if (!first) out.append('&');
+        first = false;
+        append_percent_encoded(out, str(runtime, key).text(), true);
+        out.append('=');
+        append_percent_encoded(out, str(runtime, value).text(), true);
     }
-    return runtime.text(std::move(out));
+    return out.value();
 }
 
 }  // namespace

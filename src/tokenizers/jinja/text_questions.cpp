@@ -6,15 +6,17 @@
 #include "tokenizers/jinja/given.h"
 #include "tokenizers/jinja/methods.h"
 #include "tokenizers/jinja/runtime.h"
+#include "tokenizers/jinja/text_search.h"
 
 namespace tessera::tokenizers::jinja {
 namespace {
 
 // Every character passes, and there is one.
 template <bool (*passes)(char32_t)>
-Value all_pass(Runtime&, const Value& self, const Arguments& arguments) {
+Value all_pass(Runtime& runtime, const Value& self, const Arguments& arguments) {
     const Given given(arguments, "is…", {});
     const std::string& text = self.text();
+    runtime.walk(text.size());
     for (std::size_t at = 0; at < text.size(); at += width_at(text, at))
         if (!passes(code_point_at(text, at))) return Value(false);
     return Value(!text.empty());
@@ -22,14 +24,16 @@ Value all_pass(Runtime&, const Value& self, const Arguments& arguments) {
 
 bool is_alphanumeric(char32_t point) { return is_alphabetic(point) || is_numeric(point); }
 
-Value isascii(Runtime&, const Value& self, const Arguments& arguments) {
+Value isascii(Runtime& runtime, const Value& self, const Arguments& arguments) {
     const Given given(arguments, "isascii", {});
+    runtime.walk(self.text().size());
     return Value(std::all_of(self.text().begin(), self.text().end(), [](char c) { return c >= 0; }));
 }
 
-Value isprintable(Runtime&, const Value& self, const Arguments& arguments) {
+Value isprintable(Runtime& runtime, const Value& self, const Arguments& arguments) {
     const Given given(arguments, "isprintable", {});
     const std::string& text = self.text();
+    runtime.walk(text.size());
     for (std::size_t at = 0; at < text.size(); at += width_at(text, at))
         if (!is_printable(code_point_at(text, at))) return Value(false);
     return Value(true);
@@ -37,9 +41,10 @@ Value isprintable(Runtime&, const Value& self, const Arguments& arguments) {
 
 // One cased character at least, and none of the other case.
 template <bool (*wanted)(char32_t), bool (*other)(char32_t)>
-Value cased(Runtime&, const Value& self, const Arguments& arguments) {
+Value cased(Runtime& runtime, const Value& self, const Arguments& arguments) {
     const Given given(arguments, "is…", {});
     const std::string& text = self.text();
+    runtime.walk(text.size());
     bool found = false;
     for (std::size_t at = 0; at < text.size(); at += width_at(text, at)) {
         const char32_t point = code_point_at(text, at);
@@ -49,9 +54,10 @@ Value cased(Runtime&, const Value& self, const Arguments& arguments) {
     return Value(found);
 }
 
-Value istitle(Runtime&, const Value& self, const Arguments& arguments) {
+Value istitle(Runtime& runtime, const Value& self, const Arguments& arguments) {
     const Given given(arguments, "istitle", {});
     const std::string& text = self.text();
+    runtime.walk(text.size());
     bool found = false, in_word = false;
     for (std::size_t at = 0; at < text.size(); at += width_at(text, at)) {
         const char32_t point = code_point_at(text, at);
@@ -68,27 +74,29 @@ struct Part {
     std::size_t begin = 0, end = 0;
 };
 
-Part part_of(const std::string& text, const Given& given, std::size_t first) {
+Part part_of(Runtime& runtime, std::string_view text, const Given& given, std::size_t first) {
     if (!given.is_given(first) && !given.is_given(first + 1)) return {.begin = 0, .end = text.size()};
-    const auto offsets = offsets_of(text);
-    const auto size = static_cast<std::int64_t>(offsets.size()) - 1;
+    runtime.walk(2 * text.size());
+    const std::int64_t size = length_of(text);
     const auto place = [&](std::size_t i, std::int64_t fallback) {
         const std::int64_t at = given.is_given(i) ? given.whole(i, fallback) : fallback;
         return at < 0 ? std::max<std::int64_t>(at + size, 0) : at;
     };
     const std::int64_t begin = place(first, 0), end = std::min(place(first + 1, size), size);
     if (begin > end) return {.exists = false};
-    return {.begin = offsets[static_cast<std::size_t>(begin)], .end = offsets[static_cast<std::size_t>(end)]};
+    return {.begin = first_of(text, begin).size(), .end = first_of(text, end).size()};
 }
 
-Value begins_or_ends(const Value& self, const Arguments& arguments, std::string_view name, bool begins) {
+Value begins_or_ends(Runtime& runtime, const Value& self, const Arguments& arguments, std::string_view name,
+                     bool begins) {
     const Given given(arguments, name, {"prefix", "start", "end"}, 1);
-    const Part part = part_of(self.text(), given, 1);
+    const Part part = part_of(runtime, self.text(), given, 1);
     if (!part.exists) return Value(false);
     const std::string_view text = std::string_view(self.text()).substr(part.begin, part.end - part.begin);
     const auto matches = [&](const Value& affix) {
         check_defined(affix);
         check(affix.is_text(), name, "(): expected a text or a tuple of texts, found ", affix.type_name());
+        runtime.scan(32 + std::min(affix.text().size(), text.size()));
         return begins ? text.starts_with(affix.text()) : text.ends_with(affix.text());
     };
     const Value& affix = *given.find(0);
@@ -96,45 +104,54 @@ Value begins_or_ends(const Value& self, const Arguments& arguments, std::string_
     const auto& all = affix.sequence().items;
     return Value(std::any_of(all.begin(), all.end(), matches));
 }
-Value startswith(Runtime&, const Value& self, const Arguments& arguments) {
-    return begins_or_ends(self, arguments, "startswith", true);
+Value startswith(Runtime& runtime, const Value& self, const Arguments& arguments) {
+    return begins_or_ends(runtime, self, arguments, "startswith", true);
 }
-Value endswith(Runtime&, const Value& self, const Arguments& arguments) {
-    return begins_or_ends(self, arguments, "endswith", false);
+Value endswith(Runtime& runtime, const Value& self, const Arguments& arguments) {
+    return begins_or_ends(runtime, self, arguments, "endswith", false);
 }
 
-std::int64_t found_at(const Value& self, const Arguments& arguments, bool from_right) {
+std::int64_t found_at(Runtime& runtime, const Value& self, const Arguments& arguments, bool from_right) {
     const Given given(arguments, "find", {"sub", "start", "end"}, 1);
-    const std::string wanted = given.text(0);
-    const Part part = part_of(self.text(), given, 1);
+    const std::string_view wanted = given.text(0);
+    const Part part = part_of(runtime, self.text(), given, 1);
     if (!part.exists) return -1;
-    const std::string_view text = std::string_view(self.text()).substr(0, part.end);
-    std::size_t at = from_right ? text.rfind(wanted) : text.find(wanted, part.begin);
-    if (at == std::string_view::npos || at < part.begin) return -1;
-    return length_of(text.substr(0, at));
+    const std::string_view whole = self.text(), text = whole.substr(part.begin, part.end - part.begin);
+    const std::size_t at =
+        from_right ? SearchFromRight(runtime, text, wanted).before(text.size()) : search(runtime, text, wanted);
+    if (at == std::string_view::npos) return -1;
+    runtime.walk(part.begin + at);
+    return length_of(whole.substr(0, part.begin + at));
 }
-Value find(Runtime&, const Value& self, const Arguments& arguments) { return Value(found_at(self, arguments, false)); }
-Value rfind(Runtime&, const Value& self, const Arguments& arguments) { return Value(found_at(self, arguments, true)); }
-Value index(Runtime&, const Value& self, const Arguments& arguments) {
-    const std::int64_t at = found_at(self, arguments, false);
+Value find(Runtime& runtime, const Value& self, const Arguments& arguments) {
+    return Value(found_at(runtime, self, arguments, false));
+}
+Value rfind(Runtime& runtime, const Value& self, const Arguments& arguments) {
+    return Value(found_at(runtime, self, arguments, true));
+}
+Value index(Runtime& runtime, const Value& self, const Arguments& arguments) {
+    const std::int64_t at = found_at(runtime, self, arguments, false);
     check(at >= 0, "index(): substring not found");
     return Value(at);
 }
-Value rindex(Runtime&, const Value& self, const Arguments& arguments) {
-    const std::int64_t at = found_at(self, arguments, true);
+Value rindex(Runtime& runtime, const Value& self, const Arguments& arguments) {
+    const std::int64_t at = found_at(runtime, self, arguments, true);
     check(at >= 0, "rindex(): substring not found");
     return Value(at);
 }
 
-Value count(Runtime&, const Value& self, const Arguments& arguments) {
+Value count(Runtime& runtime, const Value& self, const Arguments& arguments) {
     const Given given(arguments, "count", {"sub", "start", "end"}, 1);
-    const std::string wanted = given.text(0);
-    const Part part = part_of(self.text(), given, 1);
+    const std::string_view wanted = given.text(0);
+    const Part part = part_of(runtime, self.text(), given, 1);
     if (!part.exists) return Value(std::int64_t{0});
     const std::string_view text = std::string_view(self.text()).substr(part.begin, part.end - part.begin);
-    if (wanted.empty()) return Value(length_of(text) + 1);
+    if (wanted.empty()) {
+        runtime.walk(text.size());
+        return Value(length_of(text) + 1);
+    }
     std::int64_t found = 0;
-    for (std::size_t at = text.find(wanted); at != std::string_view::npos; at = text.find(wanted, at + wanted.size()))
+    for (std::size_t at = 0; (at = search(runtime, text, wanted, at)) != std::string_view::npos; at += wanted.size())
         ++found;
     return Value(found);
 }

@@ -7,11 +7,20 @@
 #include "core/error.h"
 #include "tokenizers/jinja/limits.h"
 #include "tokenizers/jinja/loop.h"
+#include "tokenizers/jinja/runtime.h"
 
 namespace tessera::tokenizers::jinja {
 namespace {
 
 constexpr std::size_t most_key = 1 << 20;  // bytes of a tuple's text
+constexpr std::int64_t bytes_of_entry = 250;
+
+// What has been let go and is to be freed.
+struct Freeing {
+    std::vector<std::shared_ptr<const void>> waiting = {};
+    bool runs = false;
+};
+thread_local Freeing freeing;
 
 // Equal keys have equal texts.
 void append_key(std::string& text, const Value& key) {
@@ -39,32 +48,78 @@ void append_key(std::string& text, const Value& key) {
     }
 }
 
-std::string key_of(std::string_view text) { return text_of("s", text.size(), ":", text); }
+std::string key_text(std::string_view key) { return text_of("s", key.size(), ":", key); }
+
+std::string key_text(Runtime& runtime, const Value& key) {
+    if (key.is_text()) runtime.scan(8 * key.text().size());
+    std::string text;
+    append_key(text, key);
+    if (!key.is_text()) runtime.walk(text.size());
+    return text;
+}
 
 }  // namespace
 
-const Value* Dictionary::find(const Value& key) const {
-    if (key.is_text()) return find(std::string_view(key.text()));
-    std::string text;
-    append_key(text, key);
+const Value* Dictionary::find(Runtime& runtime, const Value& key) const {
+    const std::string text = key_text(runtime, key);
+    runtime.scan(text.size());
     const auto found = index_.find(text);
     return found == index_.end() ? nullptr : &entries_[found->second].second;
 }
 
-const Value* Dictionary::find(std::string_view key) const {
-    const auto found = index_.find(key_of(key));
+const Value* Dictionary::find(Runtime& runtime, std::string_view key) const {
+    runtime.scan(8 * key.size());
+    const auto found = index_.find(key_text(key));
     return found == index_.end() ? nullptr : &entries_[found->second].second;
 }
 
-void Dictionary::set(Value key, Value value) {
-    std::string text;
-    append_key(text, key);
+void Dictionary::set(Runtime& runtime, Value key, Value value) {
+    std::string text = key_text(runtime, key);
+    runtime.charge(bytes_of_entry + static_cast<std::int64_t>(text.size()));
+    put(std::move(text), std::move(key), std::move(value));
+}
+
+void Dictionary::set_given(const std::string& key, Value value) { put(key_text(key), Value(key), std::move(value)); }
+
+void Dictionary::put(std::string text, Value key, Value value) {
     depth_ = std::max(depth_, 1 + std::max(key.depth(), value.depth()));
+    const std::int64_t bytes = bytes_of_entry + static_cast<std::int64_t>(text.size());
     const auto [place, is_new] = index_.try_emplace(std::move(text), entries_.size());
-    if (is_new)
+    if (is_new) {
+        bytes_ += bytes;
         entries_.emplace_back(std::move(key), std::move(value));
-    else
+    } else {
         entries_[place->second].second = std::move(value);
+    }
+}
+
+Dictionary Dictionary::copy(Runtime& runtime) const {
+    runtime.charge(bytes_);
+    return *this;
+}
+
+void Value::let_go() noexcept {
+    std::shared_ptr<const void> last;
+    std::visit(
+        [&]<class Kind>(Kind& held) {
+            if constexpr (requires { held.use_count(); })
+                if (held.use_count() == 1) last = std::move(held);
+        },
+        value_);
+    if (!last) return;
+    if (freeing.runs) {
+        freeing.waiting.push_back(std::move(last));
+        return;
+    }
+    freeing.runs = true;
+    last.reset();
+    while (!freeing.waiting.empty()) {
+        last = std::move(freeing.waiting.back());
+        freeing.waiting.pop_back();
+        last.reset();
+    }
+    if (freeing.waiting.capacity() > 1024) freeing.waiting = {};
+    freeing.runs = false;
 }
 
 Value::Value(Sequence sequence) {
@@ -145,7 +200,7 @@ Value value_of(const formats::Json& json) {
         }
         case Kind::Object: {
             Dictionary dictionary;
-            for (const auto& [key, value] : json.members()) dictionary.set(Value(key), value_of(value));
+            for (const auto& [key, value] : json.members()) dictionary.set_given(key, value_of(value));
             return Value(std::move(dictionary));
         }
     }

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -39,6 +39,13 @@ struct Callable;
 class Value {
    public:
     Value() = default;  // undefined
+    Value(const Value&) = default;
+    Value(Value&&) noexcept = default;
+    Value& operator=(const Value&) = default;
+    Value& operator=(Value&&) noexcept = default;
+    ~Value() {
+        if (value_.index() >= first_holder) let_go();
+    }
     Value(None) : value_(None{}) {}
     explicit Value(Undefined value) : value_(std::move(value)) {}
     explicit Value(bool value) : value_(value) {}
@@ -95,6 +102,11 @@ class Value {
         return std::holds_alternative<Kind>(value_);
     }
 
+    // Values hold values, through lists as through functions, to any depth: what the last one lets go is freed one
+    // after the other, never one within the other.
+    void let_go() noexcept;
+
+    static constexpr std::size_t first_holder = 6;  // from here on: what can hold values
     std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const Text>,
                  std::shared_ptr<const Sequence>, std::shared_ptr<const Dictionary>, std::shared_ptr<Namespace>,
                  std::shared_ptr<const Callable>, std::shared_ptr<Loop>>
@@ -112,15 +124,23 @@ struct Sequence {
 // Keeps the order of insertion. Keys are equal as in Python: 1, 1.0 and true are one key.
 class Dictionary {
    public:
-    const Value* find(const Value& key) const;  // throws where the key cannot be one
-    const Value* find(std::string_view key) const;
-    void set(Value key, Value value);
+    // Where a runtime is given, it is charged for what the key and the new entry take.
+    const Value* find(Runtime& runtime, const Value& key) const;  // throws where the key cannot be one
+    const Value* find(Runtime& runtime, std::string_view key) const;
+    void set(Runtime& runtime, Value key, Value value);
+    void set_given(const std::string& key, Value value);  // by the caller of the template
+    Dictionary copy(Runtime& runtime) const;
+
     const std::vector<std::pair<Value, Value>>& entries() const { return entries_; }
     int depth() const { return depth_; }
 
    private:
+    void put(std::string text, Value key, Value value);
+
     std::vector<std::pair<Value, Value>> entries_;
-    std::unordered_map<std::string, std::size_t> index_;
+    // By the key's text. A tree: a stranger can choose keys that would all meet in one place of a hash table.
+    std::map<std::string, std::size_t, std::less<>> index_;
+    std::int64_t bytes_ = 0;
     int depth_ = 1;
 };
 
