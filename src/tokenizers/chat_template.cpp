@@ -11,9 +11,8 @@ namespace {
 
 // A template can make its own error as long as it likes.
 std::string shortened(std::string_view message) {
-    constexpr std::size_t most = 2000;
-    if (message.size() <= most) return std::string(message);
-    return std::string(jinja::brief(message, most)) + "…";
+    if (message.size() <= jinja::most_message) return std::string(message);
+    return std::string(jinja::brief(message, jinja::most_message)) + "…";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tokenizers/jinja/access.h"
+#include "tokenizers/jinja/brief.h"
 #include "tokenizers/jinja/code_points.h"
 #include "tokenizers/jinja/number_format.h"
 #include "tokenizers/jinja/print.h"
@@ -60,7 +61,7 @@ Specification specification_of(const std::string& text) {
         result.precision = number_at(text, at);
     }
     if (at < text.size()) result.form = text[at++];
-    check(at == text.size(), "Invalid format specifier '", text, "'");
+    check(at == text.size(), "Invalid format specifier '", brief(text), "'");
     return result;
 }
 
@@ -208,7 +209,7 @@ class Formatter {
         runtime_.scan(16 * arguments_.named.size());
         for (const auto& [key, value] : arguments_.named)
             if (key == name) return value;
-        fail("the format names '", name, "', which is not given");
+        fail("the format names '", brief(name), "', which is not given");
     }
 
     Runtime& runtime_;

@@ -5,7 +5,7 @@
 
 namespace tessera::tokenizers::jinja {
 
-constexpr std::size_t most_shown = 200;
+constexpr std::size_t most_shown = 200, most_message = 2000;
 
 inline std::string_view brief(std::string_view text, std::size_t most = most_shown) {
     if (text.size() <= most) return text;

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "tokenizers/jinja/access.h"
+#include "tokenizers/jinja/brief.h"
 #include "tokenizers/jinja/compare.h"
 #include "tokenizers/jinja/filters.h"
 #include "tokenizers/jinja/predicates.h"
@@ -20,7 +21,7 @@ Value map_attribute(Runtime& runtime, const Value& input, const Arguments& argum
     const Value* path = nullptr;
     const Value* fallback = nullptr;
     for (const auto& [name, value] : arguments.named) {
-        check(name == "attribute" || name == "default", "map: unexpected keyword argument '", name, "'");
+        check(name == "attribute" || name == "default", "map: unexpected keyword argument '", brief(name), "'");
         (name == "attribute" ? path : fallback) = &value;
     }
     std::vector<Value> results;
@@ -37,7 +38,7 @@ Value filter_map(Runtime& runtime, const Value& input, const Arguments& argument
     check(!arguments.positional.empty() && arguments.positional[0].is_text(), "map: requires a filter argument");
     const std::string& name = arguments.positional[0].text();
     const Filter filter = find_filter(name);
-    check(filter != nullptr, "no filter named '", name, "'");
+    check(filter != nullptr, "no filter named '", brief(name), "'");
     runtime.charge_items(arguments.positional.size() + 2 * arguments.named.size());
     const Arguments rest = rest_of(arguments, 1);
     std::vector<Value> results;
@@ -56,7 +57,7 @@ Value choose(Runtime& runtime, const Value& input, const Arguments& arguments, b
         const Value& name = arguments.positional[skipped];
         check(name.is_text(), "select: a test's name is a text, found ", name.type_name());
         predicate = find_predicate(name.text());
-        check(predicate != nullptr, "no test named '", name.text(), "'");
+        check(predicate != nullptr, "no test named '", brief(name.text()), "'");
         runtime.charge_items(arguments.positional.size() + 2 * arguments.named.size());
         rest = rest_of(arguments, skipped + 1);
     }

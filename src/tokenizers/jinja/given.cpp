@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "tokenizers/jinja/brief.h"
 
 namespace tessera::tokenizers::jinja {
 
@@ -14,9 +15,9 @@ Given::Given(const Arguments& arguments, std::string_view function, std::initial
     for (std::size_t i = 0; i < arguments.positional.size(); ++i) values_[i] = &arguments.positional[i];
     for (const auto& [name, value] : arguments.named) {
         const auto found = std::find(names_.begin(), names_.end(), name);
-        check(found != names_.end(), function, "() got an unexpected keyword argument '", name, "'");
+        check(found != names_.end(), function, "() got an unexpected keyword argument '", brief(name), "'");
         const Value*& place = values_[static_cast<std::size_t>(found - names_.begin())];
-        check(place == nullptr, function, "() got multiple values for argument '", name, "'");
+        check(place == nullptr, function, "() got multiple values for argument '", brief(name), "'");
         place = &value;
     }
     for (std::size_t i = 0; i < required; ++i)

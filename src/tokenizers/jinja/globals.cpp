@@ -57,7 +57,7 @@ Value make_namespace(Runtime& runtime, const Arguments& arguments) {
 
 Value raise_exception(Runtime& runtime, const Arguments& arguments) {
     const Given given(arguments, "raise_exception", {"message"}, 1);
-    fail(std::string_view(str(runtime, *given.find(0)).text()));
+    fail(brief(str(runtime, *given.find(0)).text(), most_message));
 }
 
 Value strftime_now(Runtime& runtime, const Arguments& arguments) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tokenizers/jinja/brief.h"
 #include "tokenizers/jinja/code_points.h"
 #include "tokenizers/jinja/number_format.h"
 #include "tokenizers/jinja/print.h"
@@ -80,7 +81,7 @@ class PrintfFormatter {
             check(values_.is_dictionary(), "format requires a mapping");
             const std::string_view key = std::string_view(pattern_).substr(at_ + 1, end - at_ - 1);
             const Value* found = values_.dictionary().find(runtime_, key);
-            check(found != nullptr, "the format's mapping has no key '", key, "'");
+            check(found != nullptr, "the format's mapping has no key '", brief(key), "'");
             named = *found;
             by_name_ = true;
             at_ = end + 1;

@@ -75,7 +75,7 @@ const Value* Dictionary::find(Runtime& runtime, std::string_view key) const {
 
 void Dictionary::set(Runtime& runtime, Value key, Value value) {
     std::string text = key_text(runtime, key);
-    runtime.charge(bytes_of_entry + static_cast<std::int64_t>(text.size()));
+    if (!index_.contains(text)) runtime.charge(bytes_of_entry + static_cast<std::int64_t>(text.size()));
     put(std::move(text), std::move(key), std::move(value));
 }
 
