@@ -85,11 +85,14 @@ training::Recipe recipe_of(const std::string& folder, const std::vector<std::str
     check(!files.items().empty(), "eval: DATA is missing: files or folders");
     const std::unique_ptr<models::Model> shapes = models::build(models::config_named(folder));
     recipe.set("objective", training::usual_objective(*shapes));
-    // Texts with a label are read as far as the model can; others in windows.
-    const std::int64_t longest = shapes->longest_text(), window = 128;
-    const bool whole = recipe.find("objective")->as_string() == "labels" && longest > 0;
-    if (longest > 0) data.set("length", whole ? longest : std::min(longest, window));
+    // Texts with a label are read as far as the model can; others in windows. A run may have gone past the context.
+    const std::int64_t context = shapes->context_length(), window = 128;
+    const bool whole = recipe.find("objective")->as_string() == "labels" && context > 0;
+    if (context > 0) data.set("length", whole ? context : std::min(context, window));
     take_settings_of_run(folder, recipe, data);
+    const Json* length = data.find("length");
+    if (context > 0 && length != nullptr && length->is_integer() && length->as_integer() > context)
+        data.set("length", context);
     recipe.set("model", folder).set("data", data.set("train", std::move(files)));
     return training::read_recipe(training::resolve_recipe(std::move(recipe), overrides, "eval"));
 }

@@ -88,6 +88,8 @@ void declare(Arguments& parser, GenerateRequest& request) {
     request.how.declare_stops(parser);
     request.how.declare_sampling(parser);
     request.how.declare_beams(parser);
+    request.context.declare(parser);
+    request.context.declare_shift(parser);
     parser.option("--logprobs", request.log_probabilities, "show log-probabilities, and the N most probable tokens");
     parser.device(request.device);
     parser.json(request.json);
@@ -129,10 +131,12 @@ int generate_command(const std::vector<std::string>& arguments) {
     if (about_pictures) find_boxes(request, model, pictures, answers);
     if (request.json) {
         print_json(request, model, settings, answers, pictures);
+        tell_of_context(request, model, answers);
         return 0;
     }
     print_text(request, model, answers, streams);
     std::fflush(stdout);
+    tell_of_context(request, model, answers);
     std::string line = speed_line(answers.speed);
     if (!settings.sampler.is_greedy()) line += text_of(", seed ", settings.sampler.seed);
     std::fprintf(stderr, "%s\n", line.c_str());

@@ -4,6 +4,8 @@
 
 #include "cli/generate_request.h"
 #include "inference/streamed_text.h"
+#include "models/catalog.h"
+#include "models/vision.h"
 
 namespace tessera::cli {
 namespace {
@@ -50,12 +52,34 @@ class Printer {
     bool active_, first_ = true;
 };
 
+bool can_shift(const TextModel& model) {
+    return !model.model->has_encoder() && models::architecture_of(model.config).vision == nullptr;
+}
+
+// Refused in the words of this command.
+void check_prompts(const GenerateRequest& request, const TextModel& model, const GenerateInputs& inputs,
+                   const inference::ContextRule& rule) {
+    const std::int64_t context = inference::context_under(rule, *model.model);
+    if (model.model->has_encoder() || context == 0 || request.context.shifts) return;
+    const bool hard = model.model->longest_text() > 0;
+    for (const auto& ids : inputs.ids)
+        check(static_cast<std::int64_t>(ids.size()) <= context, "the prompt has ", ids.size(), " tokens, more than ",
+              request.context.name(model), can_shift(model) ? "; --context-shift leaves out the older half of it" : "",
+              hard || request.context.goes_on ? "" : "; --beyond-context reads all of it");
+}
+
 Answers sample(const GenerateRequest& request, const TextModel& model, const inference::GenerationSettings& settings,
                const GenerateInputs& inputs) {
     const auto& [ids, batch] = inputs;
     inference::GenerateOptions options =
         generate_options(settings, inference::prompt_length(*model.model, batch), request.ids.empty() ? 256 : 64);
     options.log_probabilities = request.log_probabilities;
+    options.context = request.context.rule(model, ids);
+    check_prompts(request, model, inputs, options.context);
+    check(!request.context.shifts || can_shift(model),
+          "--context-shift: the model reads pictures or a text beside its own, and cannot forget a part of it");
+    ReadingProgress reading;
+    options.on_read = [&](std::int64_t done, std::int64_t total) { reading.set(done, total); };
     Answers out;
     out.rows.resize(ids.size());
     std::vector<inference::StreamedText> streams;
@@ -64,6 +88,7 @@ Answers sample(const GenerateRequest& request, const TextModel& model, const inf
     Printer printer(!request.json && ids.size() == 1);
     const auto start = std::chrono::steady_clock::now();
     const auto on_token = [&](const inference::NewToken& token) {
+        reading.end();
         if (out.speed.first_token_seconds == 0)
             out.speed.first_token_seconds =
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -87,6 +112,7 @@ Answers sample(const GenerateRequest& request, const TextModel& model, const inf
         out.rows[row].tokens = generated.tokens[row];
         if (!streams.empty()) out.rows[row].text = streams[row].whole();
         if (generated.endings[row] != inference::Ending::length) out.rows[row].ending = "stop";
+        if (generated.endings[row] == inference::Ending::context) out.rows[row].ending = "context";
         if (!streams.empty() && streams[row].stopped()) out.rows[row].ending = "stop";
     }
     out.speed.read_seconds = generated.read_seconds;
@@ -94,6 +120,8 @@ Answers sample(const GenerateRequest& request, const TextModel& model, const inf
     out.speed.fed = generated.fed;
     out.steps = generated.steps;
     out.cache_bytes = generated.cache_bytes;
+    out.forgotten = generated.forgotten;
+    out.can_shift = can_shift(model);
     return out;
 }
 
@@ -105,13 +133,17 @@ Answers search(const GenerateRequest& request, const TextModel& model, const inf
         .beams = settings.beams,
         .max_new_tokens = settings.most_new_tokens(inference::prompt_length(*model.model, batch), 256),
         .stop_ids = settings.stop_ids,
-        .rules = settings.rules};
+        .rules = settings.rules,
+        .context = request.context.rule(model, ids)};
+    check(!request.context.shifts, "--context-shift: a search with beams cannot forget; try --beams 1");
+    check_prompts(request, model, inputs, options.context);
     const inference::BeamResult found = inference::beam_search(*model.model, batch, options);
     Answers out;
     for (std::size_t row = 0; row < ids.size(); ++row) {
         const std::vector<inference::BeamText>& texts = found.texts[row];
         Answer answer{.text = {}, .tokens = texts[0].tokens, .score = texts[0].score};
         if (is_stop(settings, answer.tokens.back())) answer.ending = "stop";
+        if (texts[0].fills_context) answer.ending = "context";
         if (model.tokenizer) {
             inference::StreamedText stream(*model.tokenizer, before(model, ids[row]), request.how.stops);
             for (const std::int64_t id : answer.tokens)

@@ -1,5 +1,7 @@
 // What `tessera generate` prints when all is said.
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "cli/generate_request.h"
 #include "cli/terminal.h"
@@ -33,6 +35,19 @@ void print_log_probabilities(const Answer& answer) {
 
 }  // namespace
 
+void tell_of_context(const GenerateRequest& request, const TextModel& model, const Answers& answers) {
+    if (answers.forgotten > 0)
+        std::fprintf(stderr, "went on past %s: %s older tokens were forgotten\n", request.context.name(model).c_str(),
+                     with_separators(answers.forgotten).c_str());
+    const auto stopped = std::count_if(answers.rows.begin(), answers.rows.end(), [](const Answer& answer) {
+        return answer.ending == std::string_view("context");
+    });
+    if (stopped == 0) return;
+    const std::string which = answers.rows.size() > 1 ? text_of(stopped, " of ", answers.rows.size(), " texts ") : "";
+    std::fprintf(stderr, "%sstopped at %s%s\n", which.c_str(), request.context.name(model).c_str(),
+                 answers.can_shift ? "; --context-shift goes on" : "");
+}
+
 void print_json(const GenerateRequest& request, const TextModel& model, const inference::GenerationSettings& settings,
                 const Answers& answers, const std::vector<formats::Image>& pictures) {
     Json rows = Json::array(), texts = Json::array();
@@ -40,7 +55,9 @@ void print_json(const GenerateRequest& request, const TextModel& model, const in
         rows.push_back(json_of(answer.tokens));
         Json one = Json::object();
         if (model.tokenizer) one.set("text", answer.text);
-        one.set("finish_reason", answer.ending);
+        // finish_reason knows stop and length alone, wherever it is read.
+        one.set("finish_reason", answer.ending == std::string_view("stop") ? "stop" : "length");
+        one.set("ending", answer.ending);
         if (settings.beams.count > 1) one.set("score", answer.score);
         if (request.log_probabilities) one.set("logprobs", answer.log_probabilities);
         if (!pictures.empty())
@@ -55,6 +72,7 @@ void print_json(const GenerateRequest& request, const TextModel& model, const in
         .set("first_token_seconds", answers.speed.first_token_seconds)
         .set("step_seconds", answers.speed.step_seconds)
         .set("steps", answers.steps)
+        .set("forgotten_tokens", answers.forgotten)
         .set("cache_bytes", answers.cache_bytes);
     std::printf("%s\n", out.dump().c_str());
 }

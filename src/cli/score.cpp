@@ -18,8 +18,10 @@ int score_command(const std::vector<std::string>& arguments) {
                      "tessera score DIR corpus.txt --window 512 --stride 256");
     parser.positional("DIR", folder, "a folder of the Hub's layout, or a checkpoint file");
     parser.positional("FILE", file, "a text file");
-    parser.option("--window", options.window, "tokens read at once; 0: the model's positions, at most 1024");
+    parser.option("--window", options.window, "tokens read at once; 0: the model's context, at most 1024");
     parser.option("--stride", options.stride, "how far a window moves on; 0: half of it");
+    parser.flag("--beyond-context", options.beyond_context,
+                "windows may be longer than the model's context, where its positions do not end");
     parser.option("--tokenizer", tokenizer, "a tokenizer's file or folder, where it is not the model's own");
     parser.device(device);
     parser.json(json);
@@ -30,6 +32,10 @@ int score_command(const std::vector<std::string>& arguments) {
     const MappedFile text(file);
     const inference::TextModel model =
         inference::open_text_model(folder, tokenizer, device_named(device), inference::NeedsTokenizer::yes);
+    const std::int64_t context = model.model->context_length(), positions = model.model->longest_text();
+    check(context == 0 || options.window <= context || (options.beyond_context && positions == 0),
+          "--window: ", options.window, " tokens, but the model's context is ", context,
+          positions == 0 ? "; --beyond-context goes past it" : "");
     std::unique_ptr<Progress> progress;
     options.on_progress = [&](std::int64_t done, std::int64_t total) {
         if (!progress) progress = std::make_unique<Progress>("score", static_cast<double>(total), "tokens");

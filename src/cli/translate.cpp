@@ -1,8 +1,10 @@
 // tessera translate: texts through an encoder–decoder, one answer each.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/context_arguments.h"
 #include "cli/generation_arguments.h"
 #include "cli/input_texts.h"
 #include "cli/terminal.h"
@@ -35,6 +37,11 @@ void write_alignment(const TextModel& model, const inference::Prompt& prompt, co
     file.commit();
 }
 
+const char* ending_of(const inference::Translated& text, const std::vector<std::int64_t>& stop_ids) {
+    const bool is_stopped = std::count(stop_ids.begin(), stop_ids.end(), text.tokens.back()) > 0;
+    return text.fills_context ? "context" : is_stopped ? "stop" : "length";
+}
+
 }  // namespace
 
 int translate_command(const std::vector<std::string>& arguments) {
@@ -42,6 +49,7 @@ int translate_command(const std::vector<std::string>& arguments) {
     std::vector<std::string> given;
     bool json = false;
     GenerationArguments how;
+    ContextArguments context;
     Arguments parser("translate", "Puts texts through an encoder-decoder: a translation, a summary, an answer.",
                      "tessera translate DIR \"The house is small.\" --beams 4");
     parser.positional("DIR", folder, "a folder of the Hub's layout");
@@ -53,6 +61,7 @@ int translate_command(const std::vector<std::string>& arguments) {
     how.declare_stops(parser);
     how.declare_sampling(parser);
     how.declare_beams(parser);
+    context.declare(parser);
     parser.device(device);
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
@@ -61,29 +70,34 @@ int translate_command(const std::vector<std::string>& arguments) {
     check(model.model->has_encoder(), folder, ": model_type '", model.config.text("model_type", "?"),
           "' has no encoder; see tessera generate");
     const inference::GenerationSettings settings = how.applied(model);
+    const inference::ContextRule rule = context.rule(model);
     const std::string before = prefix_of(model, task) + prefix;
     const std::vector<std::string> texts = input_texts(given);
     check(alignment.empty() || texts.size() == 1, "--alignment: shows one text, and ", texts.size(), " were given");
     const auto start = std::chrono::steady_clock::now();
-    std::size_t tokens = 0;
+    std::size_t tokens = 0, stopped = 0;
     for (std::size_t begin = 0; begin < texts.size(); begin += batch_size) {
         std::vector<inference::Prompt> prompts;
         for (std::size_t i = begin; i < std::min(begin + batch_size, texts.size()); ++i)
             prompts.push_back({.text = before + texts[i]});
-        const std::vector<inference::Translated> done = translate(model, settings, prompts, how.stops);
+        const std::vector<inference::Translated> done = translate(model, settings, prompts, how.stops, rule);
         if (!alignment.empty()) write_alignment(model, prompts[0], done[0], alignment);
         for (std::size_t i = 0; i < done.size(); ++i) {
             tokens += done[i].tokens.size();
+            stopped += done[i].fills_context;
             formats::Json ids = formats::Json::array();
             for (const std::int64_t id : done[i].tokens) ids.push_back(id);
             const formats::Json line = formats::Json::object()
                                            .set("text", texts[begin + i])
                                            .set("translation", done[i].text)
-                                           .set("tokens", std::move(ids));
+                                           .set("tokens", std::move(ids))
+                                           .set("ending", ending_of(done[i], settings.stop_ids));
             std::printf("%s\n", json ? line.dump(0).c_str() : done[i].text.c_str());
         }
         std::fflush(stdout);
     }
+    if (stopped > 0)
+        std::fprintf(stderr, "%zu of %zu texts stopped at %s\n", stopped, texts.size(), context.name(model).c_str());
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!json)
         std::fprintf(stderr, "%zu texts, %zu tokens in %.3f s (%.1f tokens/s)\n", texts.size(), tokens, seconds,

@@ -28,12 +28,13 @@ struct Continuation {
 class Search {
    public:
     Search(models::Decoding& decoding, const Tensor& scores, const std::vector<History>& histories,
-           const BeamOptions& options)
+           std::int64_t context, const BeamOptions& options)
         : decoding_(decoding),
           options_(options),
           device_(scores.device()),
           width_(static_cast<std::size_t>(options.beams.count)),
-          rules_(options.rules, options.stop_ids, scores.size(1), options.max_new_tokens),
+          rules_(options.rules, options.stop_ids, scores.size(1),
+                 fitting_new_tokens(histories, context, options.max_new_tokens)),
           candidates_(scores.size(1)),
           weights_(static_cast<std::size_t>(scores.size(1))) {
         check(options.beams.count >= 1 && options.beams.count <= most_beams, "beams: expected 1 to ", most_beams,
@@ -42,7 +43,7 @@ class Search {
               "beams: ", options.beams.returned, " texts wanted of ", options.beams.count, " beams");
         check(options.max_new_tokens >= 1, "beams: expected at least 1 new token, found ", options.max_new_tokens);
         for (std::size_t row = 0; row < histories.size(); ++row) {
-            Text text{.row = row};
+            Text text{.row = row, .longest = fitting_new_tokens({histories[row]}, context, options.max_new_tokens)};
             // All beams begin alike, so only the first may count.
             for (std::size_t beam = 0; beam < width_; ++beam)
                 text.running.push_back({histories[row], beam == 0 ? 0 : hopeless, static_cast<std::int64_t>(row)});
@@ -76,15 +77,15 @@ class Search {
 
    private:
     struct Text {
-        std::size_t row;  // of the prompt
+        std::size_t row;       // of the prompt
+        std::int64_t longest;  // how many new tokens fit
         std::vector<Beam> running = {};
         std::vector<BeamText> finished = {};  // by falling score
         bool is_open = true;
     };
 
-    bool is_last(std::int64_t token) const {
-        return generated_ == options_.max_new_tokens ||
-               std::count(options_.stop_ids.begin(), options_.stop_ids.end(), token) > 0;
+    bool is_stop(std::int64_t token) const {
+        return std::count(options_.stop_ids.begin(), options_.stop_ids.end(), token) > 0;
     }
 
     void advance(Text& text, const std::vector<float>& scores, std::size_t vocabulary) {
@@ -95,7 +96,7 @@ class Search {
         std::vector<Continuation> running;
         for (std::size_t rank = 0; rank < best.size(); ++rank) {
             const Continuation& next = best[rank];
-            const bool ends = is_last(next.token);
+            const bool ends = generated_ == text.longest || is_stop(next.token);
             any_goes_on = any_goes_on || !ends;
             if (ends && rank < width_ && takes_more) finish(text, next);
             running.push_back({ends ? next.score + hopeless : next.score, next.beam, next.token});
@@ -144,6 +145,8 @@ class Search {
         BeamText done{.score = next.score / std::pow(static_cast<double>(generated_), options_.beams.length_penalty)};
         done.tokens.assign(history.ids.begin() + static_cast<std::ptrdiff_t>(history.prompt), history.ids.end());
         done.tokens.push_back(next.token);
+        done.fills_context =
+            generated_ == text.longest && text.longest < options_.max_new_tokens && !is_stop(next.token);
         const auto place = std::find_if(text.finished.begin(), text.finished.end(),
                                         [&](const BeamText& other) { return other.score < done.score; });
         text.finished.insert(place, std::move(done));
@@ -155,7 +158,7 @@ class Search {
         if (options_.beams.early_stopping == EarlyStopping::when_full) return false;
         const double penalty = options_.beams.length_penalty;
         const bool may_grow = options_.beams.early_stopping == EarlyStopping::never && penalty > 0;
-        const std::int64_t length = may_grow ? options_.max_new_tokens : generated_;
+        const std::int64_t length = may_grow ? text.longest : generated_;
         return text.running.front().score / std::pow(static_cast<double>(length), penalty) > text.finished.back().score;
     }
 
@@ -187,27 +190,28 @@ class Search {
 }  // namespace
 
 BeamResult beam_search(models::Decoding& decoding, const Tensor& scores, const std::vector<History>& histories,
-                       const BeamOptions& options) {
+                       std::int64_t context, const BeamOptions& options) {
     const NoGrad no_grad;
     check(scores.rank() == 2 && scores.size(0) == static_cast<std::int64_t>(histories.size()), "beams: scores of ",
           scores.shape(), " for ", histories.size(), " prompts");
-    return Search(decoding, scores, histories, options).run(scores);
+    return Search(decoding, scores, histories, context, options).run(scores);
 }
 
-BeamResult beam_search(const models::Model& model, const models::Batch& prompt, const BeamOptions& given) {
+BeamResult beam_search(const models::Model& model, const models::Batch& prompt, const BeamOptions& options) {
     const NoGrad no_grad;
-    BeamOptions options = given;
-    options.max_new_tokens = fitting_new_tokens(model, prompt, given.max_new_tokens);
+    check(options.context.end != AtContext::shift, "beams: a search with beams cannot shift the context");
+    const std::int64_t context = context_under(options.context, model);
+    const std::vector<History> histories = histories_of(model, prompt);
+    const std::int64_t most = fitting_new_tokens(histories, context, options.max_new_tokens);
     const auto start = std::chrono::steady_clock::now();
     const auto seconds = [](auto since) {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
     };
-    const std::unique_ptr<models::Decoding> decoding =
-        model.decode(prompt_length(model, prompt) + options.max_new_tokens);
+    const std::unique_ptr<models::Decoding> decoding = model.decode(prompt_length(model, prompt) + most);
     const Tensor scores = decoding->read(prompt);
     const double read_seconds = seconds(start);
     const auto first = std::chrono::steady_clock::now();
-    BeamResult out = beam_search(*decoding, scores, histories_of(model, prompt), options);
+    BeamResult out = beam_search(*decoding, scores, histories, context, options);
     out.read_seconds = read_seconds;
     out.step_seconds = seconds(first);
     return out;

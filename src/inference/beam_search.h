@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "inference/context_rule.h"
 #include "inference/score_rules.h"
 #include "models/model.h"
 
@@ -31,11 +32,13 @@ struct BeamOptions {
     std::int64_t max_new_tokens = 64;
     std::vector<std::int64_t> stop_ids = {};
     ScoreRules rules = {};
+    ContextRule context = {};
 };
 
 struct BeamText {
     std::vector<std::int64_t> tokens = {};  // the new ones; a stop id is the last
     double score = 0;
+    bool fills_context = false;  // there was no room for one more
 };
 
 struct BeamResult {
@@ -45,8 +48,9 @@ struct BeamResult {
 };
 
 BeamResult beam_search(const models::Model& model, const models::Batch& prompt, const BeamOptions& options);
-// From the scores after a prompt, (B, V); `histories` are the prompt's tokens, one per row.
+// From the scores after a prompt, (B, V); `histories` are the prompt's tokens, one per row. A text ends where it has
+// read `context` tokens; 0: never.
 BeamResult beam_search(models::Decoding& decoding, const Tensor& scores, const std::vector<History>& histories,
-                       const BeamOptions& options);
+                       std::int64_t context, const BeamOptions& options);
 
 }  // namespace tessera::inference

@@ -15,7 +15,8 @@ class Conversation {
     void forget() { held_.clear(); }
 
    private:
-    Tensor read(const models::Batch& prompt, const std::vector<std::int64_t>& ids, std::int64_t needed);
+    Tensor read(const models::Batch& prompt, const std::vector<std::int64_t>& ids, std::int64_t needed,
+                const GenerateOptions& options);
 
     const models::Model& model_;
     std::unique_ptr<models::Decoding> decoding_;

@@ -30,16 +30,54 @@ class HostScores {
     Tensor values_;
 };
 
+// Reads texts from their beginnings into new caches, and gives the scores after them.
+class Restart {
+   public:
+    Restart(const models::Model& model, const GenerateOptions& options, Device device)
+        : model_(model), options_(options), device_(device) {}
+
+    Tensor operator()(const std::vector<std::vector<std::int64_t>>& texts, std::int64_t capacity) {
+        models::Batch batch = batch_of(texts);
+        for (Tensor* tensor : {&batch.input_ids, &batch.attention_mask}) *tensor = tensor->to(device_);
+        return (*this)(batch, capacity);
+    }
+    Tensor operator()(const models::Batch& batch, std::int64_t capacity) {
+        decoding_.reset();
+        decoding_ = model_.decode(capacity);
+        decoding_->prompt_chunk = options_.prompt_chunk;
+        decoding_->on_read = options_.on_read;
+        return decoding_->read(batch);
+    }
+    models::Decoding& decoding() const { return *decoding_; }
+
+   private:
+    const models::Model& model_;
+    const GenerateOptions& options_;
+    Device device_;
+    std::unique_ptr<models::Decoding> decoding_;
+};
+
+// What is left of a text where that many tokens after the first `kept` are forgotten.
+std::vector<std::int64_t> remembered(const std::vector<std::int64_t>& ids, std::int64_t kept, std::int64_t forgotten) {
+    std::vector<std::int64_t> left = ids;
+    if (forgotten > 0) left.erase(left.begin() + kept, left.begin() + kept + forgotten);
+    return left;
+}
+
 class Generation {
    public:
-    Generation(models::Decoding& decoding, const Tensor& scores, std::vector<History> histories,
-               const GenerateOptions& options, const OnToken& on_token)
-        : decoding_(decoding),
+    // `restart`: where full rows are shifted; else null.
+    Generation(models::Decoding& decoding, const Tensor& scores, std::vector<History> histories, std::int64_t context,
+               const GenerateOptions& options, const OnToken& on_token, Restart* restart = nullptr)
+        : decoding_(&decoding),
+          restart_(restart),
+          context_(context),
           options_(options),
           on_token_(on_token),
           device_(scores.device()),
           histories_(std::move(histories)),
-          rules_(options.rules, options.stop_ids, scores.size(1), options.max_new_tokens),
+          rules_(options.rules, options.stop_ids, scores.size(1),
+                 fitting_new_tokens(histories_, restart ? 0 : context, options.max_new_tokens)),
           sampler_(options.sampler, scores.size(1)) {
         if (options.log_probabilities) log_probabilities_.emplace(*options.log_probabilities, scores.size(1));
         constexpr std::int64_t most_reserved = 1 << 16;  // a limit may be far beyond any text
@@ -50,6 +88,7 @@ class Generation {
             histories_[row].ids.reserve(histories_[row].ids.size() + room);
             out_.tokens[row].reserve(room);
             rows_.push_back({row, true});
+            if (restart_) forget(rows_.back());
         }
         ids_ = Tensor::empty({scores.size(0), 1}, DType::I64);
     }
@@ -58,15 +97,18 @@ class Generation {
         const auto start = Clock::now();
         for (std::int64_t step = 0; step < options_.max_new_tokens; ++step) {
             choose(scores, static_cast<std::uint64_t>(step));
-            if (std::none_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.is_open; })) break;
-            if (step + 1 == options_.max_new_tokens) break;
-            let_rows_leave();
+            if (none_is_open() || step + 1 == options_.max_new_tokens) break;
+            const bool any_full = std::any_of(rows_.begin(), rows_.end(),
+                                              [&](const Row& row) { return row.is_open && is_full(row, step); });
+            if (any_full && !restart_) end_full_rows(step);
+            if (none_is_open()) break;
+            if (!any_full || !restart_) let_rows_leave(step);
             out_.fed += std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.is_open; });
-            scores = decoding_.step(ids_.to(device_));
+            scores = any_full && restart_ ? shifted() : decoding_->step(ids_.to(device_));
             ++out_.steps;
         }
         out_.step_seconds = seconds_since(start);
-        out_.cache_bytes = decoding_.cache_bytes();
+        out_.cache_bytes = decoding_->cache_bytes();
         return std::move(out_);
     }
 
@@ -74,7 +116,46 @@ class Generation {
     struct Row {
         std::size_t row;  // of the prompt
         bool is_open;
+        std::int64_t forgotten = 0;  // tokens of its text
     };
+
+    bool none_is_open() const {
+        return std::none_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.is_open; });
+    }
+
+    // Whether the row has no position left for the token that this step has chosen.
+    bool is_full(const Row& row, std::int64_t step) const {
+        const std::int64_t read = static_cast<std::int64_t>(histories_[row.row].prompt) - row.forgotten + step;
+        return context_ > 0 && read >= context_;
+    }
+
+    void end_full_rows(std::int64_t step) {
+        for (Row& row : rows_)
+            if (row.is_open && is_full(row, step)) {
+                row.is_open = false;
+                out_.endings[row.row] = Ending::context;
+            }
+    }
+
+    void forget(Row& row) {
+        const auto count = static_cast<std::int64_t>(histories_[row.row].ids.size()), before = row.forgotten;
+        row.forgotten = forgotten_by_shift(count, before, context_, options_.context.kept);
+        out_.forgotten += row.forgotten - before;
+    }
+
+    // Reads what is left of the open rows' texts, the newest tokens too.
+    Tensor shifted() {
+        std::erase_if(rows_, [](const Row& row) { return !row.is_open; });
+        std::vector<std::vector<std::int64_t>> texts;
+        for (Row& row : rows_) {
+            forget(row);
+            texts.push_back(remembered(histories_[row.row].ids, options_.context.kept, row.forgotten));
+        }
+        Tensor scores = (*restart_)(texts, context_);
+        decoding_ = &restart_->decoding();
+        ids_ = Tensor::empty({static_cast<std::int64_t>(rows_.size()), 1}, DType::I64);
+        return scores;
+    }
 
     bool only_argmax() const { return options_.sampler.is_greedy() && rules_.changes_nothing() && !log_probabilities_; }
 
@@ -121,11 +202,13 @@ class Generation {
         return !asked && !is_stop;
     }
 
-    // Rows that have ended are carried along until half of them have, because leaving moves the caches of the others.
-    void let_rows_leave() {
+    // Rows that have ended are carried along until half of them have, because leaving moves the caches of the others,
+    // or until there is no position for them.
+    void let_rows_leave(std::int64_t step) {
         const auto open =
             static_cast<std::size_t>(std::count_if(rows_.begin(), rows_.end(), [](const Row& r) { return r.is_open; }));
-        if (open * 2 > rows_.size()) return;
+        const bool all_fit = std::none_of(rows_.begin(), rows_.end(), [&](const Row& r) { return is_full(r, step); });
+        if (open * 2 > rows_.size() && all_fit) return;
         std::vector<std::int64_t> kept, ids;
         for (std::size_t i = 0; i < rows_.size(); ++i)
             if (rows_[i].is_open) {
@@ -133,11 +216,13 @@ class Generation {
                 ids.push_back(ids_.data<std::int64_t>()[i]);
             }
         std::erase_if(rows_, [](const Row& row) { return !row.is_open; });
-        decoding_.reorder(kept);
+        decoding_->reorder(kept);
         ids_ = Tensor::from(ids, {static_cast<std::int64_t>(ids.size()), 1});
     }
 
-    models::Decoding& decoding_;
+    models::Decoding* decoding_;
+    Restart* restart_;
+    std::int64_t context_;
     const GenerateOptions& options_;
     const OnToken& on_token_;
     Device device_;
@@ -154,29 +239,54 @@ class Generation {
 
 }  // namespace
 
-Generated generate(models::Decoding& decoding, Tensor scores, std::vector<History> histories,
+Generated generate(models::Decoding& decoding, Tensor scores, std::vector<History> histories, std::int64_t context,
                    const GenerateOptions& options, const OnToken& on_token) {
     const NoGrad no_grad;
     check(scores.rank() == 2 && scores.size(0) == static_cast<std::int64_t>(histories.size()), "generate: scores of ",
           scores.shape(), " for ", histories.size(), " prompts");
-    return Generation(decoding, scores, std::move(histories), options, on_token).run(scores);
+    return Generation(decoding, scores, std::move(histories), context, options, on_token).run(scores);
 }
 
-Generated generate(const models::Model& model, const models::Batch& prompt, const GenerateOptions& given,
+namespace {
+
+// A text whose rows are shifted is read from ids alone.
+void check_shift(const models::Model& model, const models::Batch& prompt, std::int64_t context) {
+    check(!model.has_encoder() && !prompt.pixel_values.defined(), model.config.source(),
+          ": the context of a model that reads pictures or a text beside its own cannot be shifted");
+    check(context > 0, model.config.source(), ": the model has no known context that could be shifted");
+}
+
+}  // namespace
+
+Generated generate(const models::Model& model, const models::Batch& prompt, const GenerateOptions& options,
                    const OnToken& on_token) {
     const NoGrad no_grad;
-    if (given.max_new_tokens <= 0) return {};
-    given.sampler.check_values();
-    GenerateOptions options = given;
-    options.max_new_tokens = fitting_new_tokens(model, prompt, given.max_new_tokens);
+    if (options.max_new_tokens <= 0) return {};
+    options.sampler.check_values();
+    const std::int64_t context = context_under(options.context, model);
+    const bool shifts = options.context.end == AtContext::shift;
+    std::vector<History> histories = histories_of(model, prompt);
     const auto start = Clock::now();
-    const std::unique_ptr<models::Decoding> decoding =
-        model.decode(prompt_length(model, prompt) + options.max_new_tokens);
-    decoding->prompt_chunk = options.prompt_chunk;
-    const Tensor scores = decoding->read(prompt);
+    Restart restart(model, options, prompt.input_ids.device());
+    Tensor scores;
+    if (shifts) {
+        check_shift(model, prompt, context);
+        const std::int64_t kept = options.context.kept;
+        std::vector<std::vector<std::int64_t>> texts;
+        for (const History& history : histories) {
+            const auto count = static_cast<std::int64_t>(history.ids.size());
+            texts.push_back(remembered(history.ids, kept, forgotten_by_shift(count, 0, context, kept)));
+        }
+        scores = restart(texts, context);
+    } else {
+        const std::int64_t most = fitting_new_tokens(histories, context, options.max_new_tokens);
+        scores = restart(prompt, prompt_length(model, prompt) + most);
+    }
     if (scores.device().kind != DeviceKind::CPU) driver(scores.device().kind).synchronize(scores.device().index);
     const double read_seconds = seconds_since(start);
-    Generated out = generate(*decoding, scores, histories_of(model, prompt), options, on_token);
+    Generated out = Generation(restart.decoding(), scores, std::move(histories), context, options, on_token,
+                               shifts ? &restart : nullptr)
+                        .run(scores);
     out.read_seconds = read_seconds;
     return out;
 }
@@ -208,11 +318,15 @@ std::int64_t prompt_length(const models::Model& model, const models::Batch& prom
     return ids.defined() ? ids.size(1) : 1;
 }
 
-std::int64_t fitting_new_tokens(const models::Model& model, const models::Batch& prompt, std::int64_t wanted) {
-    if (model.longest_text() == 0) return wanted;
-    // The last token is chosen where no position is left to feed it back at.
-    const std::int64_t room = model.longest_text() - prompt_length(model, prompt) + 1;
-    return std::clamp<std::int64_t>(room, 1, wanted);
+std::int64_t fitting_new_tokens(const std::vector<History>& prompts, std::int64_t context, std::int64_t wanted) {
+    if (context == 0) return wanted;
+    std::int64_t room = 1;
+    for (const History& prompt : prompts) {
+        const auto length = static_cast<std::int64_t>(prompt.ids.size());
+        check(length <= context, "input_ids: a prompt of ", length, " tokens is longer than the context of ", context);
+        room = std::max(room, context - length + 1);
+    }
+    return std::min(room, wanted);
 }
 
 std::vector<History> histories_of(const models::Model& model, const models::Batch& prompt) {

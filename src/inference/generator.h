@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "inference/context_rule.h"
 #include "inference/sampler.h"
 #include "inference/score_rules.h"
 #include "models/model.h"
@@ -17,12 +18,15 @@ struct GenerateOptions {
     std::vector<std::int64_t> stop_ids = {};  // a row ends with the first of these
     SamplerSettings sampler = {};             // the most probable token unless asked otherwise
     ScoreRules rules = {};
+    ContextRule context = {};
     // Whether log-probabilities are wanted: of the chosen token and of so many of the most probable ones.
     std::optional<std::int64_t> log_probabilities = {};
     std::int64_t prompt_chunk = 512;  // tokens of the prompt read at once; 0: all
+    std::function<void(std::int64_t done, std::int64_t total)> on_read = {};  // told between these parts
 };
 
-enum class Ending { length, stop_id, asked };  // asked: on_token said so
+// asked: on_token said so; context: there is no room to read one more token
+enum class Ending { length, stop_id, asked, context };
 
 struct NewToken {
     std::size_t row = 0;
@@ -39,14 +43,16 @@ struct Generated {
     double read_seconds = 0, step_seconds = 0;      // the prompt, and everything after it
     std::int64_t steps = 0;                         // how often tokens were fed back
     std::int64_t fed = 0;                           // how many tokens those were, all rows together
+    std::int64_t forgotten = 0;                     // tokens that shifts of the context left out, all rows together
     std::int64_t cache_bytes = 0;
 };
 
 // Prompts of different lengths are padded on the left in the batch. Each row ends by itself.
 Generated generate(const models::Model& model, const models::Batch& prompt, const GenerateOptions& options,
                    const OnToken& on_token = {});
-// The same from the scores after a prompt, (B, V); `histories` are the prompt's tokens, one per row.
-Generated generate(models::Decoding& decoding, Tensor scores, std::vector<History> histories,
+// The same from the scores after a prompt, (B, V); `histories` are the prompt's tokens, one per row. A row ends where
+// it has read `context` tokens; 0: never.
+Generated generate(models::Decoding& decoding, Tensor scores, std::vector<History> histories, std::int64_t context,
                    const GenerateOptions& options, const OnToken& on_token = {});
 
 // Prompts as one batch, padded on the left; for an encoder, on the right.
@@ -55,8 +61,9 @@ models::Batch batch_of(const std::vector<std::vector<std::int64_t>>& prompts, st
                        Side side = Side::left);
 
 std::int64_t prompt_length(const models::Model& model, const models::Batch& prompt);
-// `wanted`, or fewer where the model's positions end before.
-std::int64_t fitting_new_tokens(const models::Model& model, const models::Batch& prompt, std::int64_t wanted);
 std::vector<History> histories_of(const models::Model& model, const models::Batch& prompt);
+// `wanted`, or fewer where every row reaches the context (0: none) before. The last token is chosen where no position
+// is left to read it at. Throws where a prompt is longer than the context.
+std::int64_t fitting_new_tokens(const std::vector<History>& prompts, std::int64_t context, std::int64_t wanted);
 
 }  // namespace tessera::inference

@@ -12,13 +12,14 @@ namespace {
 constexpr std::int64_t usual_window = 1024, ignored = -100;
 
 std::int64_t window_for(const TextModel& model, const ScoreOptions& options) {
-    const std::int64_t positions = model.model->longest_text();
-    const std::int64_t window = options.window > 0 ? options.window
-                                : positions > 0    ? std::min(positions, usual_window)
-                                                   : usual_window;
+    const std::int64_t context = model.model->context_length(), positions = model.model->longest_text();
+    const std::int64_t usual = context > 0 ? std::min(context, usual_window) : usual_window;
+    const std::int64_t window = options.window > 0 ? options.window : usual;
     check(window > 1, "a window of ", window, " tokens foretells nothing");
     check(positions == 0 || window <= positions, "a window of ", window, " tokens is longer than the model's ",
           positions, " positions");
+    check(context == 0 || window <= context || options.beyond_context, "a window of ", window,
+          " tokens is longer than the model's context of ", context);
     return window;
 }
 

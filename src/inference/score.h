@@ -10,8 +10,9 @@
 namespace tessera::inference {
 
 struct ScoreOptions {
-    std::int64_t window = 0;  // tokens read at once; 0: what the model has positions for, at most 1024
-    std::int64_t stride = 0;  // how far a window moves on; 0: half of it
+    std::int64_t window = 0;      // tokens read at once; 0: the model's context, at most 1024
+    std::int64_t stride = 0;      // how far a window moves on; 0: half of it
+    bool beyond_context = false;  // a window may be longer than the model's context, as long as there are positions
     std::function<void(std::int64_t done, std::int64_t total)> on_progress = {};  // in tokens
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "inference/context_rule.h"
 #include "inference/text_model.h"
 
 namespace tessera::inference {
@@ -11,11 +12,13 @@ namespace tessera::inference {
 struct Translated {
     std::string text;
     std::vector<std::int64_t> tokens;  // the new ones; a stop id is the last
+    bool fills_context = false;        // there was no room for one more
 };
 
-// Each text ends before the first of `stops`.
+// Each text ends before the first of `stops`, and where the model's context does.
 std::vector<Translated> translate(const TextModel& model, const GenerationSettings& settings,
-                                  const std::vector<Prompt>& prompts, const std::vector<std::string>& stops = {});
+                                  const std::vector<Prompt>& prompts, const std::vector<std::string>& stops = {},
+                                  const ContextRule& context = {});
 
 // What each word of a translation looked at.
 struct Alignment {

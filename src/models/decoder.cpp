@@ -35,8 +35,10 @@ Tensor DecoderDecoding::read(const Batch& prompt) {
           " tokens, but the model has positions for ", decoder_.longest_text());
     std::int64_t seen = 0;
     if (prompt_chunk > 0 && decoder_.reads_in_chunks(count))
-        for (; seen + prompt_chunk < count; seen += prompt_chunk)
+        for (; seen + prompt_chunk < count; seen += prompt_chunk) {
             hidden_after(ops::contiguous(ops::slice(prompt.input_ids, 1, seen, seen + prompt_chunk)));
+            if (on_read) on_read(seen + prompt_chunk, count);
+        }
     return step(seen > 0 ? ops::contiguous(ops::slice(prompt.input_ids, 1, seen, count)) : prompt.input_ids);
 }
 
@@ -122,6 +124,7 @@ Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
       dropout_(parts.dropout),
       logit_soft_cap_(parts.logit_soft_cap),
       tied_(parts.tied),
+      context_length_(parts.context_length),
       balance_(parts.balance) {
     tokens_.padding_id = parts.padding_id;
     if (parts.learned_positions > 0) positions_ = nn::Embedding(parts.learned_positions, parts.width);

@@ -16,6 +16,7 @@ struct DecoderParts {
     std::int64_t padding_id = -1;  // whose embedding learns nothing from being looked up
     std::int64_t width = 0;
     std::int64_t learned_positions = 0;  // 0: the blocks know positions themselves
+    std::int64_t context_length = 0;     // where no positions are learned; 0: nobody says
     double embedding_scale = 1;
     double dropout = 0;  // of the embeddings
     std::vector<std::unique_ptr<nn::Block>> blocks = {};
@@ -33,6 +34,7 @@ class Decoder : public Model {
     Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
     std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
     std::int64_t longest_text() const override { return positions_.weight.defined() ? positions_.weight.size(0) : 0; }
+    std::int64_t context_length() const override { return longest_text() > 0 ? longest_text() : context_length_; }
     void visit(const nn::Visitor& visitor) override;
 
     // The steps of forward, for models that put something else between the embeddings (pictures).
@@ -63,6 +65,7 @@ class Decoder : public Model {
     bool tied_;
     std::int64_t restart_length_ = 0;
     bool turns_by_length_ = false;
+    std::int64_t context_length_;
     ExpertBalance balance_;
 };
 

@@ -92,6 +92,7 @@ static std::unique_ptr<Model> deepseek_v2(const Config& config) {
     settings.norm_eps = read_epsilon(config, "rms_norm_eps", 1e-6);
     settings.tied = config.boolean("tie_word_embeddings", false);
     settings.padding_id = read_padding(config, -1, settings.vocabulary);
+    settings.context_length = read_context_length(config, 2048);
     const nn::LatentSettings attention = read_latent(config);
     settings.attention.width = attention.width;
     settings.feed_forward = {.width = attention.width,

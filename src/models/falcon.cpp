@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/architecture.h"
+#include "models/context_length.h"
 #include "models/decoder.h"
 #include "models/settings.h"
 #include "nn/attention/dot_product.h"
@@ -75,6 +76,7 @@ static std::unique_ptr<Model> falcon(const Config& config) {
 
     DecoderParts parts{.vocabulary = read_size(config, "vocab_size", 65024),
                        .width = heads.width,
+                       .context_length = read_context_length(config, alibi ? 0 : 2048),
                        .tied = config.boolean("tie_word_embeddings", true)};
     for (std::int64_t layer = 0; layer < read_count(config, "num_hidden_layers", 32); ++layer) {
         nn::BlockParts block;

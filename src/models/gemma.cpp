@@ -23,14 +23,15 @@ LlamaSettings read_gemma(const Config& config, LlamaDefaults defaults) {
 }
 
 // The defaults that Gemma 2 and Gemma 3 share.
-LlamaDefaults second_generation(std::int64_t vocabulary) {
+LlamaDefaults second_generation(std::int64_t vocabulary, std::int64_t context_length) {
     return {.vocabulary = vocabulary,
             .width = 2304,
             .layers = 26,
             .heads = 8,
             .kv_heads = 4,
             .head_width = 256,
-            .hidden = 9216};
+            .hidden = 9216,
+            .context_length = context_length};
 }
 
 DecoderParts gemma_decoder(const LlamaSettings& settings, const MakeBlock& make_block) {
@@ -77,13 +78,14 @@ std::unique_ptr<Decoder> gemma_decoder(const Config& config) {
                                                        .heads = 16,
                                                        .kv_heads = 16,
                                                        .head_width = 256,
-                                                       .hidden = 24576});
+                                                       .hidden = 24576,
+                                                       .context_length = 8192});
     return std::make_unique<Decoder>(
         config, gemma_decoder(settings, [&](std::int64_t) { return llama_block(settings); }), llama_weights());
 }
 
 std::unique_ptr<Decoder> gemma2_decoder(const Config& config) {
-    LlamaSettings settings = read_gemma(config, second_generation(256000));
+    LlamaSettings settings = read_gemma(config, second_generation(256000, 8192));
     settings.attention.scale = query_scale(config);
     settings.attention.soft_cap = read_soft_cap(config, "attn_logit_softcapping", 50);
     const std::int64_t window = config.positive("sliding_window", 4096);
@@ -101,7 +103,9 @@ static std::unique_ptr<Model> gemma(const Config& config) { return gemma_decoder
 static std::unique_ptr<Model> gemma2(const Config& config) { return gemma2_decoder(config); }
 
 static std::unique_ptr<Model> gemma3_text(const Config& config) {
-    LlamaSettings settings = read_gemma(config, second_generation(262208));
+    LlamaDefaults defaults = second_generation(262208, 131072);
+    defaults.stretch = Stretch::counted;
+    LlamaSettings settings = read_gemma(config, defaults);
     settings.attention.scale = query_scale(config);
     settings.attention.query_key_norm = true;
     settings.attention.norm_eps = settings.norm_eps;

@@ -1,6 +1,7 @@
 // GPT-NeoX and Pythia (Black et al. 2022): attention and feed-forward side by side, a norm for each; rotary positions
 // on a quarter of each head. Checkpoints keep query, key and value in one matrix, head by head.
 #include "models/architecture.h"
+#include "models/context_length.h"
 #include "models/decoder.h"
 #include "models/settings.h"
 #include "nn/attention/dot_product.h"
@@ -47,6 +48,7 @@ static std::unique_ptr<Model> gpt_neox(const Config& config) {
 
     DecoderParts parts{.vocabulary = read_size(config, "vocab_size", 50432),
                        .width = heads.width,
+                       .context_length = read_context_length(config, 2048),
                        .dropout = read_dropout(config, "hidden_dropout", 0),
                        .tied = config.boolean("tie_word_embeddings", false)};
     for (std::int64_t layer = 0; layer < read_count(config, "num_hidden_layers", 44); ++layer) {

@@ -17,6 +17,7 @@ LlamaSettings read_llama(const Config& config, const LlamaDefaults& defaults) {
     s.norm_eps = read_epsilon(config, "rms_norm_eps", defaults.norm_eps);
     s.tied = config.boolean("tie_word_embeddings", defaults.tied);
     s.padding_id = read_padding(config, defaults.padding_id, s.vocabulary);
+    s.context_length = read_context_length(config, defaults.context_length, defaults.stretch);
     s.attention = {.width = heads.width,
                    .heads = heads.heads,
                    .kv_heads = heads.kv_heads,
@@ -47,8 +48,11 @@ std::unique_ptr<nn::Block> llama_block(const LlamaSettings& s) {
 }
 
 DecoderParts llama_decoder(const LlamaSettings& s, const MakeBlock& make_block) {
-    DecoderParts parts{
-        .vocabulary = s.vocabulary, .padding_id = s.padding_id, .width = s.attention.width, .tied = s.tied};
+    DecoderParts parts{.vocabulary = s.vocabulary,
+                       .padding_id = s.padding_id,
+                       .width = s.attention.width,
+                       .context_length = s.context_length,
+                       .tied = s.tied};
     for (std::int64_t layer = 0; layer < s.layers; ++layer) parts.blocks.push_back(make_block(layer));
     parts.final_norm = llama_norm(s);
     return parts;

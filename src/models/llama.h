@@ -1,6 +1,7 @@
 // The parts of a Llama block, for the families that change one of them.
 #pragma once
 
+#include "models/context_length.h"
 #include "models/decoder.h"
 #include "models/settings.h"
 #include "nn/attention/dot_product.h"
@@ -16,6 +17,7 @@ struct LlamaSettings {
     nn::NormWeight norm_weight = nn::NormWeight::plain;
     bool tied = false;
     std::int64_t padding_id = -1;
+    std::int64_t context_length = 0;
 };
 
 // The defaults of a family's configuration class, used where config.json leaves a field out.
@@ -28,6 +30,8 @@ struct LlamaDefaults {
     RopeDefaults rope = {};
     const char* activation_field = "hidden_act";
     const char* activation = "silu";
+    std::int64_t context_length = 2048;
+    Stretch stretch = Stretch::by_kind;
 };
 
 LlamaSettings read_llama(const Config& config, const LlamaDefaults& defaults);

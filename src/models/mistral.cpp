@@ -6,7 +6,7 @@
 namespace tessera::models {
 
 static std::unique_ptr<Model> mistral(const Config& config) {
-    LlamaSettings settings = read_llama(config, {.kv_heads = 8, .hidden = 14336});
+    LlamaSettings settings = read_llama(config, {.kv_heads = 8, .hidden = 14336, .context_length = 131072});
     settings.attention.window = read_window(config, "sliding_window", 4096);
     return std::make_unique<Decoder>(
         config, llama_decoder(settings, [&](std::int64_t) { return llama_block(settings); }), llama_weights());

@@ -7,8 +7,8 @@
 namespace tessera::models {
 
 static std::unique_ptr<Model> mixtral(const Config& config) {
-    LlamaSettings settings =
-        read_llama(config, {.kv_heads = 8, .hidden = 14336, .norm_eps = 1e-5, .rope = {.theta = 1e6}});
+    LlamaSettings settings = read_llama(
+        config, {.kv_heads = 8, .hidden = 14336, .norm_eps = 1e-5, .rope = {.theta = 1e6}, .context_length = 131072});
     settings.attention.window = read_window(config, "sliding_window", 0);
     const nn::ExpertsSettings experts{
         .width = settings.attention.width,

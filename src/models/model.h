@@ -49,8 +49,10 @@ class Decoding {
     virtual bool keep(std::int64_t) { return false; }
     virtual std::int64_t cache_bytes() const = 0;
 
-    // How much of a long prompt is read at once: what passes through the layers takes memory.
+    // How much of a long prompt is read at once: what passes through the layers takes memory. 0: all of it.
     std::int64_t prompt_chunk = 512;
+    // Told after each of these parts how much of the prompt has been read.
+    std::function<void(std::int64_t done, std::int64_t total)> on_read = {};
 };
 
 class Model : public nn::Module {
@@ -64,6 +66,9 @@ class Model : public nn::Module {
     virtual std::unique_ptr<Decoding> decode(std::int64_t capacity) const;
     // How many tokens a text may have, where learned positions end somewhere; 0: as many as wanted.
     virtual std::int64_t longest_text() const { return 0; }
+    // The model's context: how many tokens it was made to read, which is never more than the above. Whoever asks it to
+    // generate, to learn or to foretell keeps to this one unless told otherwise. 0: nobody says.
+    virtual std::int64_t context_length() const { return longest_text(); }
     // Whether input_ids are read by an encoder, and the text that is written begins with decoder_input_ids.
     virtual bool has_encoder() const { return false; }
 

@@ -74,6 +74,7 @@ class PaliGemma : public Model {
     }
 
     std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
+    std::int64_t context_length() const override { return language_->context_length(); }
 
     void visit(const nn::Visitor& visitor) override {
         visitor("vision", vision_);

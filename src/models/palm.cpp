@@ -2,6 +2,7 @@
 // (MQA), rotary positions on adjacent pairs, shared embeddings, no biases anywhere. The paper published no checkpoint;
 // the configuration's fields are ours, under the Hub's usual names.
 #include "models/architecture.h"
+#include "models/context_length.h"
 #include "models/decoder.h"
 #include "models/settings.h"
 #include "nn/attention/dot_product.h"
@@ -42,7 +43,10 @@ static std::unique_ptr<Model> palm(const Config& config) {
     const auto norm = [&] {
         return std::make_unique<nn::LayerNorm>(heads.width, read_epsilon(config, "layer_norm_eps", 1e-5), false);
     };
-    DecoderParts parts{.vocabulary = read_size(config, "vocab_size", 256000), .width = heads.width, .tied = true};
+    DecoderParts parts{.vocabulary = read_size(config, "vocab_size", 256000),
+                       .width = heads.width,
+                       .context_length = read_context_length(config, 0),
+                       .tied = true};
     for (std::int64_t layer = 0; layer < read_count(config, "num_hidden_layers", 32); ++layer) {
         nn::BlockParts block;
         block.attention_norm = norm();

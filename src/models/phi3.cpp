@@ -6,8 +6,12 @@
 namespace tessera::models {
 
 static std::unique_ptr<Model> phi3(const Config& config) {
-    LlamaSettings settings =
-        read_llama(config, {.vocabulary = 32064, .width = 3072, .hidden = 8192, .norm_eps = 1e-5, .padding_id = 32000});
+    LlamaSettings settings = read_llama(config, {.vocabulary = 32064,
+                                                 .width = 3072,
+                                                 .hidden = 8192,
+                                                 .norm_eps = 1e-5,
+                                                 .padding_id = 32000,
+                                                 .context_length = 4096});
     settings.attention.window = read_window(config, "sliding_window", 0);
     WeightTable weights = llama_weights();
     const std::string layer = "model.layers.*.";

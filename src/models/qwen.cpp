@@ -28,15 +28,16 @@ std::unique_ptr<Model> qwen(const Config& config, const LlamaSettings& settings,
 }  // namespace
 
 static std::unique_ptr<Model> qwen2(const Config& config) {
-    LlamaSettings settings = read_llama(config, {.vocabulary = 151936, .kv_heads = 32, .hidden = 22016});
+    LlamaSettings settings =
+        read_llama(config, {.vocabulary = 151936, .kv_heads = 32, .hidden = 22016, .context_length = 32768});
     settings.attention.input_bias = true;
     settings.attention.output_bias = false;
     return qwen(config, settings, llama_weights());
 }
 
 static std::unique_ptr<Model> qwen3(const Config& config) {
-    LlamaSettings settings =
-        read_llama(config, {.vocabulary = 151936, .kv_heads = 32, .head_width = 128, .hidden = 22016});
+    LlamaSettings settings = read_llama(
+        config, {.vocabulary = 151936, .kv_heads = 32, .head_width = 128, .hidden = 22016, .context_length = 32768});
     settings.attention.query_key_norm = true;
     settings.attention.norm_eps = settings.norm_eps;
     WeightTable weights = llama_weights();

@@ -47,6 +47,7 @@ class TextTower : public nn::Module {
     }
 
     std::int64_t out_width() const { return head_.out_width(); }
+    std::int64_t longest_text() const { return positions_.weight.size(0); }
 
    private:
     nn::Embedding tokens_, positions_;
@@ -124,6 +125,8 @@ class Siglip : public Model {
         const Embeds embeds = embed(batch, context, {});
         return ops::sigmoid_contrastive(embeds.image, embeds.text, similarity_.scale, similarity_.bias);
     }
+
+    std::int64_t longest_text() const override { return text_.longest_text(); }
 
     void visit(const nn::Visitor& visitor) override {
         visitor("vision", vision_);

@@ -153,7 +153,10 @@ void check_greedy(const Case& run, const Model& model) {
         quantity.note = text_of(count, " tokens");
         run.quantities.push_back(quantity);
     };
-    compare("greedy_tokens", inference::generate(model, prompt, {.max_new_tokens = count}).tokens[0]);
+    compare(
+        "greedy_tokens",
+        inference::generate(model, prompt, {.max_new_tokens = count, .context = {.end = inference::AtContext::go_on}})
+            .tokens[0]);
     if (!turns_cached_keys_otherwise(model))
         compare("greedy_tokens without cache", greedy_without_cache(model, prompt, count));
 }

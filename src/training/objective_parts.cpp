@@ -36,6 +36,18 @@ std::int64_t padding_id(const ObjectiveInputs& inputs) {
     return std::max<std::int64_t>(0, inputs.model.config.integer("pad_token_id", 0));
 }
 
+std::int64_t text_length(const ObjectiveInputs& inputs) {
+    const std::int64_t length = inputs.recipe.length, context = inputs.model.context_length();
+    const std::int64_t positions = inputs.model.longest_text();
+    const formats::Config data = inputs.recipe.resolved.section("data");
+    if (positions > 0 && length > positions)
+        data.reject("length", text_of(length, " tokens, but the model has positions for ", positions));
+    if (context > 0 && length > context && !inputs.recipe.resolved.boolean("beyond_context", false))
+        data.reject("length", text_of(length, " tokens, but the model's context is ", context,
+                                      "; beyond_context=true goes past it"));
+    return length;
+}
+
 PaddedRows padded_rows(const std::vector<tokenizers::Ids>& rows, std::int64_t filler) {
     std::size_t longest = 0;
     bool equal = true;

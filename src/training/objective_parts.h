@@ -24,6 +24,9 @@ std::optional<std::int64_t> end_token(const tokenizers::Tokenizer& tokenizer);
 // The id that fills rows up: the tokenizer's, else the config's pad_token_id, else 0.
 std::int64_t padding_id(const ObjectiveInputs& inputs);
 
+// How long texts are: data.length, which the model's context must hold unless the recipe says otherwise.
+std::int64_t text_length(const ObjectiveInputs& inputs);
+
 struct PaddedRows {
     Tensor ids = {};   // (B, longest), filled up on the right
     Tensor mask = {};  // (B, longest) 1 where a token stands; undefined where all rows are equally long

@@ -5,6 +5,7 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
+#include "models/catalog.h"
 
 namespace tessera::training {
 namespace {
@@ -25,7 +26,9 @@ constexpr RecipeKey keys[] = {
     {"objective", text, "\"causal\"", "what is learned; see docs/training.md"},
     {"data.train", texts, nullptr, "files or folders"},
     {"data.validation", texts, "[]", "files or folders; empty: no evaluation"},
-    {"data.length", count, "128", "tokens of one sequence"},
+    {"data.length", count, "128", "tokens of one sequence; where nothing is said, no more than the model's context"},
+    {"beyond_context", boolean, "false",
+     "sequences may be longer than the model's context, where positions do not end"},
     {"data.separator", text, "\"\"", "cuts text files into documents where it stands"},
     {"data.field", text, "\"text\"", "the member of a JSON line that holds the text"},
     {"data.limit", count, "0", "learn from the first so many examples only; 0: from all"},
@@ -223,6 +226,23 @@ void override_with(Values& values, const std::string& assignment) {
     put(values, *key, checked(*key, is_text ? Json(given) : Json::parse(given, source), source));
 }
 
+// Where nobody says how long sequences are, they fit the model. One that cannot be read is refused later.
+void fit_length(Values& values) {
+    const RecipeKey& key = *find_key("data.length");
+    const Json* model = nullptr;
+    for (const auto& [known, value] : values) {
+        if (known == &key) return;
+        if (known->name == std::string_view("model")) model = &value;
+    }
+    try {
+        const formats::Config config =
+            model->is_string() ? models::config_named(model->as_string()) : formats::Config(*model, key.name);
+        const std::int64_t context = models::build(config)->context_length(), usual = std::stoll(key.fallback);
+        if (context > 0 && context < usual) values.emplace_back(&key, context);
+    } catch (const Error&) {
+    }
+}
+
 // {"optimizer": {"name": …}} from dotted names; the sections come in the table's order.
 Json nested(const Values& values) {
     Json all = Json::object();
@@ -286,6 +306,7 @@ formats::Config resolve_recipe(Json recipe, const std::vector<std::string>& over
         if (!key.fallback)
             check(std::any_of(values.begin(), values.end(), [&](const auto& pair) { return pair.first == &key; }),
                   source, ": ", key.name, " is missing: ", key.help);
+    fit_length(values);
     // Whatever is found wrong later may have come from either.
     std::string origin = source;
     for (const std::string& assignment : overrides)

@@ -91,7 +91,7 @@ class Chat : public ::testing::Test {
     Chat() : path_(folder_ / "model"), saved_(folder_ / "saved.json") {
         Json::parse(R"({"model_type": "llama", "vocab_size": 1100, "hidden_size": 32, "num_hidden_layers": 2,
             "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 64,
-            "max_position_embeddings": 64, "bos_token_id": 1, "eos_token_id": 2})",
+            "max_position_embeddings": 100000, "bos_token_id": 1, "eos_token_id": 2})",
                     "config")
             .write(folder_ / "config.json");
         testing::expect_success({"init", folder_ / "config.json", path_});

@@ -62,7 +62,7 @@ BeamResult search(const std::vector<Ids>& prompts, std::int64_t vocabulary, cons
     FakeDecoding decoding(prompts, vocabulary);
     std::vector<History> histories;
     for (const Ids& prompt : prompts) histories.push_back({prompt, prompt.size()});
-    return beam_search(decoding, decoding.read({}), histories, options);
+    return beam_search(decoding, decoding.read({}), histories, 0, options);
 }
 
 std::vector<double> log_softmax(const std::vector<float>& scores) {

@@ -193,5 +193,32 @@ TEST(Conversation, ReadsAllAgainWhereKeysAreTurnedByTheLengthOfTheText) {
     }
 }
 
+TEST(Conversation, ReadsPromptsInChunksOfAnySize) {
+    const auto model = models::load(golden_path("llama"));
+    std::vector<std::int64_t> text{5, 17, 42};
+    for (std::int64_t i = 0; i < 40; ++i) text.push_back(7 + i % 9);
+    const auto longer = [&] {
+        std::vector<std::int64_t> ids = text;
+        for (std::int64_t i = 0; i < 30; ++i) ids.push_back(3 + i % 11);
+        return batch_of({ids});
+    }();
+    const auto expected = generate(*model, longer, {.max_new_tokens = 5}).tokens[0];
+    for (const std::int64_t chunk : {0, 1, 7, 1000}) {
+        SCOPED_TRACE(chunk);
+        Conversation conversation(*model);
+        std::int64_t told = 0;
+        const GenerateOptions options{
+            .max_new_tokens = 5, .prompt_chunk = chunk, .on_read = [&](std::int64_t done, std::int64_t total) {
+                EXPECT_LT(done, total);
+                ++told;
+            }};
+        conversation.answer(batch_of({text}), options);
+        told = 0;
+        EXPECT_EQ(conversation.answer(longer, options).tokens[0], expected);
+        EXPECT_EQ(conversation.reused(), 43);
+        EXPECT_EQ(told, chunk == 1 ? 29 : chunk == 7 ? 4 : 0);
+    }
+}
+
 }  // namespace
 }  // namespace tessera::inference

@@ -68,6 +68,23 @@ TEST(Scoring, ProgressEndsWithTheText) {
     EXPECT_EQ(last, whole);
 }
 
+TEST(Scoring, KeepsToTheModelsContextUnlessToldOtherwise) {
+    const std::string narrow = testing::replaced(decoder, "64}", "8}");
+    const TextModel model = testing::tiny_text_model(narrow, "byte-level-bpe-gpt2");
+    // Nothing is said: as wide as the model, which is what a window of 8 gives.
+    EXPECT_EQ(score_text(model, text).negative_log_likelihood,
+              score_text(model, text, {.window = 8}).negative_log_likelihood);
+    testing::expect_error([&] { score_text(model, text, {.window = 9}); }, {"window of 9", "context of 8"});
+    const TextModel wide = testing::tiny_text_model(decoder, "byte-level-bpe-gpt2");  // the same weights
+    EXPECT_EQ(score_text(model, text, {.window = 16, .beyond_context = true}).negative_log_likelihood,
+              score_text(wide, text, {.window = 16}).negative_log_likelihood);
+    // Learned positions end, whoever asks.
+    const TextModel learned = testing::tiny_text_model(
+        R"({"model_type": "gpt2", "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 8})", "byte-level-bpe-gpt2");
+    testing::expect_error([&] { score_text(learned, text, {.window = 9, .beyond_context = true}); },
+                          {"window of 9", "8 positions"});
+}
+
 TEST(Scoring, RefusesWhatCannotBeScored) {
     const TextModel model = testing::tiny_text_model(decoder, "byte-level-bpe-gpt2");
     testing::expect_error([&] { score_text(model, text, {.window = 1}); }, {"window of 1"});

@@ -1,6 +1,6 @@
 // Causal language modelling: every token from those before it, in packed windows without attention across documents.
 #include "data/packed_windows.h"
-#include "training/objective.h"
+#include "training/objective_parts.h"
 #include "training/token_corpus.h"
 
 namespace tessera::training {
@@ -8,7 +8,7 @@ namespace {
 
 class Causal final : public Objective {
    public:
-    explicit Causal(const ObjectiveInputs& inputs) : windows_(tokenised(inputs), inputs.recipe.length) {}
+    explicit Causal(const ObjectiveInputs& inputs) : windows_(tokenised(inputs), text_length(inputs)) {}
 
     std::int64_t examples() const override { return windows_.size(); }
 

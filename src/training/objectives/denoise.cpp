@@ -20,7 +20,7 @@ class Denoise final : public Objective {
     explicit Denoise(const ObjectiveInputs& inputs)
         : tokenizer_(inputs.tokenizer),
           words_(tokenizer_of(inputs)),
-          windows_(tokenised(inputs), inputs.recipe.length),
+          windows_(tokenised(inputs), text_length(inputs)),
           share_(share_in(inputs.recipe, "noise")),
           span_(span_length(inputs.recipe)),
           permutes_(inputs.recipe.resolved.section("data").boolean("permute")),

@@ -21,7 +21,7 @@ class Labels final : public Objective {
           field_(inputs.recipe.resolved.section("data").text("field")),
           classes_(inputs, classes_taught(inputs.recipe), model_classes(inputs.model.config)),
           texts_(files_of(inputs.data), field_),
-          length_(inputs.recipe.length),
+          length_(text_length(inputs)),
           padding_(padding_id(inputs)) {
         tokenizer_of(inputs);
     }

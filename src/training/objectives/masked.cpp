@@ -16,7 +16,7 @@ class Masked final : public Objective {
    public:
     explicit Masked(const ObjectiveInputs& inputs)
         : words_(tokenizer_of(inputs)),
-          windows_(tokenised(inputs), inputs.recipe.length),
+          windows_(tokenised(inputs), text_length(inputs)),
           share_(share_in(inputs.recipe, "mask")),
           whole_words_(inputs.recipe.resolved.section("data").boolean("whole_words")) {
         const tokenizers::Tokenizer& tokenizer = tokenizer_of(inputs);

@@ -12,7 +12,7 @@ class Pairs final : public Objective {
     explicit Pairs(const ObjectiveInputs& inputs)
         : tokenizer_(inputs.tokenizer),
           pairs_(data::files_ending(inputs.data, {".tsv", ".txt"})),
-          length_(inputs.recipe.length),
+          length_(text_length(inputs)),
           padding_(padding_id(inputs)) {
         tokenizer_of(inputs);
         check(inputs.model.has_encoder(), inputs.recipe.resolved.source(),

@@ -16,7 +16,8 @@ class Prefix final : public Objective {
           tokenizer_(inputs.tokenizer),
           examples_(data::open_picture_examples(inputs.data)),
           pictures_(inputs),
-          length_(inputs.recipe.length),
+          length_(text_length(inputs)),
+          context_(inputs.recipe.resolved.boolean("beyond_context", false) ? 0 : inputs.model.context_length()),
           padding_(padding_id(inputs)) {
         tokenizer_of(inputs);
         const models::Architecture& architecture = models::architecture_of(config_);
@@ -63,13 +64,16 @@ class Prefix final : public Objective {
         return list;
     }
 
-    // A suffix past data.length loses its end.
+    // A suffix past data.length or the model's context loses its end.
     void cut(models::PromptTokens& row, const std::string& where) const {
         const auto prefix =
             static_cast<std::int64_t>(std::find(row.types.begin(), row.types.end(), 1) - row.types.begin());
         const auto all = static_cast<std::int64_t>(row.ids.size());
         check(all > prefix, where, ": there is no suffix to learn");
-        const auto kept = static_cast<std::size_t>(std::min(all, prefix + length_));
+        check(context_ == 0 || prefix < context_, where, ": the picture and the prefix are ", prefix,
+              " tokens, and the model's context is ", context_);
+        const std::int64_t most = context_ > 0 ? std::min(context_, prefix + length_) : prefix + length_;
+        const auto kept = static_cast<std::size_t>(std::min(all, most));
         row.ids.resize(kept);
         row.types.resize(kept);
     }
@@ -78,7 +82,7 @@ class Prefix final : public Objective {
     std::shared_ptr<const tokenizers::Tokenizer> tokenizer_;
     std::unique_ptr<data::PictureExamples> examples_;
     PictureInput pictures_;
-    std::int64_t length_, padding_;
+    std::int64_t length_, context_, padding_;
     models::PromptTokens (*prompt_)(const formats::Config&, const tokenizers::Tokenizer&,
                                     const models::PicturePrompt&) = nullptr;
 };

@@ -35,7 +35,7 @@ std::vector<std::int64_t> parts_of(std::int64_t total, std::int64_t count, data:
 class Span final : public Objective {
    public:
     explicit Span(const ObjectiveInputs& inputs)
-        : windows_(tokenised(inputs), inputs.recipe.length), end_(end_token(tokenizer_of(inputs))) {
+        : windows_(tokenised(inputs), text_length(inputs)), end_(end_token(tokenizer_of(inputs))) {
         const Recipe& recipe = inputs.recipe;
         check(inputs.model.has_encoder(), recipe.resolved.source(),
               ": objective: span needs a model with an encoder and a decoder");
