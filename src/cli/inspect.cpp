@@ -4,6 +4,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/parameter_list.h"
 #include "cli/terminal.h"
 #include "formats/json.h"
 #include "models/catalog.h"
@@ -91,13 +92,14 @@ int list_presets(bool json) {
 
 int inspect_command(const std::vector<std::string>& arguments) {
     std::string source;
-    bool json = false, list = false;
+    bool json = false, list = false, parameters = false;
     Arguments parser("inspect",
                      "Says what a model is and what it costs: family and paper, parameters by part, memory, cache and\n"
                      "operations per token, and a drawing of its blocks. Needs the configuration only, no weights.",
                      "tessera inspect DIR");
     parser.optional_positional("MODEL", source, "a folder, a config.json or a preset's name");
     parser.flag("--list", list, "list the presets instead");
+    parser.flag("--parameters", parameters, "list the parameters instead: names, shapes and dtypes");
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
     if (list) return list_presets(json);
@@ -105,6 +107,7 @@ int inspect_command(const std::vector<std::string>& arguments) {
         std::fprintf(stderr, "tessera inspect: MODEL is missing; see tessera inspect --help\n");
         return 2;
     }
+    if (parameters) return list_parameters(source, json);
 
     const models::Config config = models::config_named(source);
     const models::Architecture& architecture = models::architecture_of(config);

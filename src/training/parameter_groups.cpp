@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "models/parameter_names.h"
 
 namespace tessera::training {
 namespace {
@@ -18,20 +19,27 @@ std::unique_ptr<Optimizer> make_optimizer(const ParameterBuffer& buffer, const R
     }
 }
 
-// Which patterns were met, so that one that met nothing can be named.
-class Patterns {
+// Names of parameters that a recipe says, and which of them were met, so that one that met nothing can be named.
+class SaidNames {
    public:
-    bool meets(const std::string& pattern, const std::string& name) {
-        const bool met = name.find(pattern) != name.npos;
-        if (met) met_.insert(pattern);
+    SaidNames(nn::Module& module, const models::WeightTable& table, const Recipe& recipe)
+        : module_(module), table_(table), recipe_(recipe) {}
+
+    bool meets(const std::string& said, const std::string& parameter) {
+        const bool met = models::has_name_part(table_, parameter, said);
+        if (met) met_.insert(said);
         return met;
     }
-    void check_met(const Recipe& recipe, const char* field, const std::string& pattern) const {
-        if (!met_.contains(pattern))
-            recipe.resolved.reject(field, text_of("no parameter's name contains \"", pattern, "\""));
+    void check_met(const char* field, const std::string& said) const {
+        if (!met_.contains(said))
+            recipe_.resolved.reject(field, text_of("no parameter is called \"", said,
+                                                   "\"; there are: ", models::kinds_of_parameters(module_, table_)));
     }
 
    private:
+    nn::Module& module_;
+    const models::WeightTable& table_;
+    const Recipe& recipe_;
     std::set<std::string> met_;
 };
 
@@ -44,22 +52,22 @@ std::int64_t phase_of(const std::string& name, const std::vector<std::vector<std
 
 }  // namespace
 
-ParameterGroups::ParameterGroups(nn::Module& module, const Recipe& recipe,
+ParameterGroups::ParameterGroups(nn::Module& module, const models::WeightTable& table, const Recipe& recipe,
                                  const std::vector<std::vector<std::string>>& phases) {
-    Patterns patterns;
+    SaidNames said(module, table, recipe);
     using Key = std::pair<std::int64_t, double>;  // phase and factor
     std::map<Key, std::vector<Parameter>, std::greater<>> by_key;
     for (const auto& [name, tensor] : nn::parameters(module)) {
         bool frozen = false;
-        for (const std::string& pattern : recipe.freeze) frozen = patterns.meets(pattern, name) || frozen;
+        for (const std::string& part : recipe.freeze) frozen = said.meets(part, name) || frozen;
         if (frozen) tensor->set_requires_grad(false);
         double factor = 1;
-        for (const auto& [pattern, times] : recipe.rates)
-            if (patterns.meets(pattern, name)) factor = times;
+        for (const auto& [part, times] : recipe.rates)
+            if (said.meets(part, name)) factor = times;
         if (tensor->requires_grad()) by_key[{phase_of(name, phases), factor}].push_back({name, *tensor});
     }
-    for (const std::string& pattern : recipe.freeze) patterns.check_met(recipe, "freeze", pattern);
-    for (const auto& [pattern, times] : recipe.rates) patterns.check_met(recipe, "rates", pattern);
+    for (const std::string& part : recipe.freeze) said.check_met("freeze", part);
+    for (const auto& [part, times] : recipe.rates) said.check_met("rates", part);
     if (by_key.empty() && recipe.freeze.empty())
         recipe.resolved.reject("optimizer.name", "nothing of this model learns by gradients; n-grams learn by count");
     check(!by_key.empty(), recipe.resolved.source(), ": freeze: no parameter is left to learn");

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/weights.h"
 #include "nn/module.h"
 #include "training/optimizer.h"
 #include "training/recipe.h"
@@ -14,9 +15,10 @@ namespace tessera::training {
 class ParameterGroups {
    public:
     // Moves the module's parameters into flat buffers. Those that the recipe freezes, and those that already require no
-    // gradient, stay where they are. A pattern that matches nothing is an error.
-    // `phases`: parts of the names of those that learn in each phase only.
-    ParameterGroups(nn::Module& module, const Recipe& recipe, const std::vector<std::vector<std::string>>& phases = {});
+    // gradient, stay where they are. The recipe calls them as the table does; a name that is none of theirs is an
+    // error. `phases`: parts of our own names of those that learn in each phase only.
+    ParameterGroups(nn::Module& module, const models::WeightTable& table, const Recipe& recipe,
+                    const std::vector<std::vector<std::string>>& phases = {});
 
     void zero_gradients() const;
     // Scales all gradients together to at most this norm (0: leaves them) and returns the norm they had.
