@@ -1,5 +1,4 @@
 // tessera compare: several recipes trained one after another, and one table of what came out.
-#include <cmath>
 #include <cstdio>
 #include <set>
 
@@ -7,8 +6,10 @@
 #include "cli/commands.h"
 #include "cli/comparison_table.h"
 #include "cli/terminal.h"
+#include "cli/training_display.h"
 #include "formats/atomic_file.h"
 #include "training/recipe_keys.h"
+#include "training/recipe_paths.h"
 #include "training/run_folder.h"
 #include "training/session.h"
 
@@ -42,13 +43,6 @@ std::string short_name(const fs::path& path) {
     return stem.string();
 }
 
-void check_data(const Recipe& recipe) {
-    for (const auto* paths : {&recipe.train_data, &recipe.validation_data})
-        for (const std::string& path : *paths)
-            check(fs::exists(path), recipe.resolved.source(), ": ", path,
-                  ": no such file or folder (tools/fetch_data brings public sets)");
-}
-
 std::vector<Variant> variants_of(const Request& request) {
     std::vector<std::string> overrides;
     std::vector<fs::path> paths;
@@ -65,11 +59,9 @@ std::vector<Variant> variants_of(const Request& request) {
         check(names.insert(variant.name).second, path.string(), ": two of the runs would be called '", variant.name,
               "'");
         if (!fs::is_directory(path)) {
-            const std::string source = path.string();
             variant.folder = fs::path(request.folder) / variant.name;
-            variant.recipe =
-                training::read_recipe(training::resolve_recipe(formats::Json::read(path), overrides, source));
-            check_data(*variant.recipe);
+            variant.recipe = training::read_recipe(training::resolve_recipe_file(path, overrides));
+            training::check_paths(*variant.recipe);
         }
         variants.push_back(std::move(variant));
     }
@@ -80,16 +72,23 @@ std::vector<Variant> variants_of(const Request& request) {
 bool is_done(const Variant& variant) {
     const fs::path file = variant.folder / "recipe.json";
     return fs::exists(file) && training::RunFolder(variant.folder).has_result() &&
-           formats::Json::read(file) == variant.recipe->resolved.json();
+           training::resolve_recipe_file(file).json() == variant.recipe->resolved.json();
 }
 
 void train(const Variant& variant, const Request& request, const std::string& place) {
     const Recipe& recipe = *variant.recipe;
     if (request.resume && is_done(variant)) return;
-    Progress progress(text_of(place, " ", variant.name), static_cast<double>(recipe.steps), "steps");
+    std::optional<Progress> progress;
     training::SessionEvents events;
+    if (!request.json)
+        events.on_resume = [&](std::int64_t step, const std::vector<training::ChangedSetting>& changes) {
+            std::printf("%s\n", resumption(variant.folder.string(), step, changes).c_str());
+        };
+    events.on_start = [&](const models::Model&, const training::Trainer& trainer) {
+        progress.emplace(text_of(place, " ", variant.name), static_cast<double>(trainer.all_steps()), "steps");
+    };
     events.on_step = [&](const training::StepReport& report, const char*) {
-        progress.set(static_cast<double>(report.step));
+        progress->set(static_cast<double>(report.step));
     };
     const training::SessionResult result =
         training::run_session(recipe,
@@ -99,9 +98,7 @@ void train(const Variant& variant, const Request& request, const std::string& pl
                                .device = device_named(recipe.resolved.text("device"))},
                               events);
     if (request.json) return;
-    std::printf("%s %s: mean loss %.4f", place.c_str(), one_line(variant.name).c_str(), result.loss);
-    if (std::isfinite(result.validation_loss)) std::printf(", validation loss %.4f", result.validation_loss);
-    std::printf(" after %lld steps\n", static_cast<long long>(result.steps));
+    std::printf("%s %s: %s\n", place.c_str(), one_line(variant.name).c_str(), outcome(result).c_str());
     std::fflush(stdout);
 }
 

@@ -40,12 +40,22 @@ std::string after(const std::vector<RunFigures>& runs) {
     return with_separators(context);
 }
 
+// Runs may be shorter than what the mean is taken over.
+std::string mean_loss_head(const std::vector<RunFigures>& runs) {
+    std::int64_t fewest = training::RecentLoss::most_steps, most = 0;
+    for (const RunFigures& run : runs) {
+        fewest = std::min(fewest, run.loss.steps);
+        most = std::max(most, run.loss.steps);
+    }
+    return text_of("training loss (last ", fewest == most ? "" : "at most ", most, " steps)");
+}
+
 std::vector<Column> columns_of(const std::vector<RunFigures>& runs, const std::string& unit) {
     std::vector<Column> columns{{"run"},
                                 {"parameters"},
                                 {"active"},
                                 {"FLOP a token"},
-                                {"loss"},
+                                {mean_loss_head(runs)},
                                 {"validation loss"},
                                 {"bits a character"},
                                 {"accuracy"},
@@ -60,7 +70,7 @@ std::vector<Column> columns_of(const std::vector<RunFigures>& runs, const std::s
                                      with_separators(run.parameters),
                                      has_idle ? with_separators(run.active_parameters) : "",
                                      run.operations > 0 ? in_metric(run.operations) : "",
-                                     rounded(run.loss, 4),
+                                     rounded(run.loss.mean, 4),
                                      rounded(run.validation_loss, 4),
                                      rounded(run.bits_per_character, 3),
                                      std::isfinite(run.accuracy) ? rounded(100 * run.accuracy, 2) + " %" : "",
@@ -117,7 +127,8 @@ formats::Json json_of(const std::vector<RunFigures>& runs) {
         };
         one.set("name", run.name).set("steps", run.steps).set("parameters", run.parameters);
         one.set("active_parameters", run.active_parameters).set("operations_per_token", run.operations);
-        set_known("loss", run.loss);
+        set_known("training_loss", run.loss.mean);
+        if (run.loss.steps > 0) one.set("training_loss_steps", run.loss.steps);
         set_known("validation_loss", run.validation_loss);
         set_known("bits_per_character", run.bits_per_character);
         set_known("accuracy", run.accuracy);

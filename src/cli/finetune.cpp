@@ -46,7 +46,8 @@ std::vector<std::string> lora_settings(const std::string& text) {
 struct Request {
     std::string model, lora, folder;
     std::vector<std::string> data, settings;
-    std::optional<std::int64_t> steps;
+    std::optional<std::int64_t> steps, batch;
+    std::optional<double> epochs, rate;
     bool resume = false, overwrite = false, json = false;
 };
 
@@ -78,7 +79,13 @@ training::Recipe recipe_of(const Request& request) {
     if (!request.lora.empty() && request.lora.find("r=") == request.lora.npos &&
         request.lora.find("rank=") == request.lora.npos)
         all.push_back("lora.rank=16");
-    if (request.steps) all.push_back(text_of("steps=", *request.steps));
+    const auto set = [&](const char* key, const auto& value) {
+        if (value) all.push_back(text_of(key, "=", Json(*value).dump(0)));
+    };
+    set("steps", request.steps);
+    set("epochs", request.epochs);
+    set("batch", request.batch);
+    set("optimizer.learning_rate", request.rate);
     all.insert(all.end(), overrides.begin(), overrides.end());
     return training::read_recipe(training::resolve_recipe(std::move(recipe), all, "finetune"));
 }
@@ -94,7 +101,10 @@ int finetune_command(const std::vector<std::string>& arguments) {
                        "files or folders to learn from, and key=value settings (tessera train --keys lists them)");
     parser.option("--lora", request.lora,
                   "learn adapters only: r=16,alpha=32,dropout=0.05,targets=q_proj+v_proj (or all-linear)");
-    parser.option("--steps", request.steps, "how many steps");
+    parser.option("--steps", request.steps, "how many steps (1000 if neither these nor epochs are given)");
+    parser.option("--epochs", request.epochs, "how often to learn from all of the data, in place of --steps");
+    parser.option("--batch", request.batch, "texts or pictures of one step (8)");
+    parser.option("--lr", request.rate, "the highest learning rate (2e-5, or 2e-4 with --lora)");
     parser.option("-o,--output", request.folder, "the folder to write");
     parser.flag("--resume", request.resume, "go on from the newest checkpoint in the folder");
     parser.flag("--overwrite", request.overwrite, "remove the checkpoints of an earlier run in the folder");

@@ -11,10 +11,12 @@ namespace tessera::cli {
 namespace {
 
 void print_keys() {
-    std::printf("The keys of a recipe, with their defaults. On the command line: key=value.\n\n");
+    std::printf(
+        "The keys of a recipe, with their defaults. On the command line: key=value.\n"
+        "Those marked * may change when a run goes on with --resume.\n\n");
     for (const training::RecipeKey& key : training::recipe_keys())
-        std::printf("  %-26s %-12s %s (%s)\n", key.name, key.fallback ? key.fallback : "needed", key.help,
-                    training::describe(key.kind));
+        std::printf("%c %-26s %-14s %s (%s)\n", key.may_change ? '*' : ' ', key.name,
+                    key.fallback ? key.fallback : "needed", key.help, training::describe(key.kind));
 }
 
 // The name of the recipe's file is the folder's, unless one is given.
@@ -48,8 +50,7 @@ int train_command(const std::vector<std::string>& arguments) {
         std::fprintf(stderr, "tessera train: RECIPE is missing; see tessera train --help\n");
         return 2;
     }
-    const training::Recipe recipe =
-        training::read_recipe(training::resolve_recipe(formats::Json::read(file), overrides, file));
+    const training::Recipe recipe = training::read_recipe(training::resolve_recipe_file(file, overrides));
     const std::string home = folder_for(file, folder);
     return train_with_display(recipe,
                               {.folder = home,

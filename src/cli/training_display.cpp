@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <sstream>
 
 #include "cli/next_command.h"
 #include "cli/terminal.h"
@@ -45,16 +46,16 @@ double peak_operations(Device device, DType dtype) {
     return best;
 }
 
-std::string accuracy_of(const training::Evaluation& result) {
-    if (result.answers.all == 0) return {};
-    return fmt::format(", accuracy {:.2f} % ({} of {})", 100 * result.answers.share(),
-                       with_separators(result.answers.right), with_separators(result.answers.all));
+std::string accuracy_of(const training::Answers& answers) {
+    if (answers.all == 0) return {};
+    return fmt::format(", accuracy {:.2f} % ({} of {})", 100 * answers.share(), with_separators(answers.right),
+                       with_separators(answers.all));
 }
 
 class Display {
    public:
     Display(const training::Recipe& recipe, const training::SessionOptions& options, bool quiet)
-        : recipe_(recipe), device_(options.device), quiet_(quiet) {}
+        : recipe_(recipe), folder_(options.folder.string()), device_(options.device), quiet_(quiet) {}
 
     training::SessionEvents events() {
         training::SessionEvents events;
@@ -69,6 +70,9 @@ class Display {
             }
             preparation_->set(done);
         };
+        events.on_resume = [this](std::int64_t step, const std::vector<training::ChangedSetting>& changes) {
+            say(resumption(folder_, step, changes));
+        };
         events.on_new_head = [this](const std::vector<std::string>& classes) {
             constexpr std::size_t most_named = 8;
             std::string names;
@@ -82,7 +86,7 @@ class Display {
         };
         events.on_step = [this](const training::StepReport& report, const char* unit) { step(report, unit); };
         events.on_validation = [this](std::int64_t step, const training::Evaluation& result) {
-            say(fmt::format("step {}: validation loss {:.4f}{}", step, result.loss, accuracy_of(result)));
+            say(fmt::format("step {}: validation loss {:.4f}{}", step, result.loss, accuracy_of(result.answers)));
         };
         events.on_sample = [this](const models::Model& model, const tokenizers::Tokenizer& tokenizer,
                                   std::int64_t step) { sample(model, tokenizer, step); };
@@ -96,10 +100,12 @@ class Display {
         const models::Summary summary = models::summarise(mutable_model);
         peak_ = peak_operations(device_, recipe_.precision);
         const bool sees_texts = std::string_view(trainer.unit()) == "tokens";
-        say(fmt::format("{} parameters, {} of them learn; {} steps of {}{}", with_separators(summary.parameters),
-                        with_separators(trainer.trained_parameters()), recipe_.steps,
+        steps_ = trainer.all_steps();
+        say(fmt::format("{} parameters, {} of them learn; {} steps of {}{} ({:.3g} epochs)",
+                        with_separators(summary.parameters), with_separators(trainer.trained_parameters()), steps_,
                         recipe_.batch * recipe_.accumulate,
-                        sees_texts ? fmt::format(" × {}", recipe_.length) : fmt::format(" {}", trainer.unit())));
+                        sees_texts ? fmt::format(" × {}", recipe_.length) : fmt::format(" {}", trainer.unit()),
+                        trainer.epochs_after(steps_)));
         first_step_ = trainer.steps();
         started_ = Clock::now();
         operations_before_ = kernels::gemm_operations;
@@ -112,24 +118,31 @@ class Display {
         return percent < 0.5 ? "" : fmt::format("{:.0f} % of peak  ", percent);
     }
 
+    // Where the recipe counts in epochs.
+    std::string epoch_of(const training::StepReport& report) const {
+        return recipe_.epochs
+                   ? fmt::format("  epoch {:.3g}/{:.3g}", std::min(report.epoch, *recipe_.epochs), *recipe_.epochs)
+                   : "";
+    }
+
     void step(const training::StepReport& report, const char* unit) {
         units_ += report.units;
         const double seconds = seconds_since(started_);
         const auto done = static_cast<double>(report.step - first_step_);
         const double rate = static_cast<double>(units_) / seconds;
-        const double left = seconds / done * static_cast<double>(recipe_.steps - report.step);
-        const std::string line =
-            fmt::format("step {}/{}  loss {:.4f} (mean {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {}{}  {} left",
-                        report.step, recipe_.steps, report.loss, report.smoothed_loss, report.learning_rate,
-                        report.gradient_norm, in_powers(rate), unit, utilisation(seconds),
-                        in_bytes(static_cast<double>(report.memory_bytes)), in_time(left));
+        const double left = seconds / done * static_cast<double>(steps_ - report.step);
+        const std::string line = fmt::format(
+            "step {}/{}{}  loss {:.4f} (smoothed {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {}{}  {} left",
+            report.step, steps_, epoch_of(report), report.loss, report.smoothed_loss, report.learning_rate,
+            report.gradient_norm, in_powers(rate), unit, utilisation(seconds),
+            in_bytes(static_cast<double>(report.memory_bytes)), in_time(left));
         if (quiet_) return;
-        const bool last = report.step == recipe_.steps;
+        const bool last = report.step == steps_;
         if (is_terminal()) {
             if (!last && seconds_since(drawn_) < 0.1) return;
             drawn_ = Clock::now();
             std::printf("\r\033[K%s%s", line.c_str(), last ? "\n" : "");
-        } else if (last || report.step % std::max<std::int64_t>(1, recipe_.steps / 20) == 0) {
+        } else if (last || report.step % std::max<std::int64_t>(1, steps_ / 20) == 0) {
             std::printf("%s\n", line.c_str());
         }
         std::fflush(stdout);
@@ -144,8 +157,9 @@ class Display {
         inference::GenerateOptions options{.max_new_tokens = recipe_.sample_tokens};
         if (tokenizer.special.eos) options.stop_ids = {*tokenizer.special.eos};
         const auto generated = inference::generate(model, batch, options);
-        say(fmt::format("step {}: {}", step,
-                        one_line(recipe_.sample_prompt + tokenizer.decode(generated.tokens[0], true))));
+        say(fmt::format("step {}:", step));
+        std::istringstream lines(recipe_.sample_prompt + tokenizer.decode(generated.tokens[0], true));
+        for (std::string line; std::getline(lines, line);) say("    " + one_line(line));
     }
 
     void say(const std::string& line) const {
@@ -155,13 +169,14 @@ class Display {
     }
 
     const training::Recipe& recipe_;
+    std::string folder_;
     Device device_;
     bool quiet_;
     std::unique_ptr<Progress> preparation_;
     std::string prepared_;  // what the bar is about
     double peak_ = 1;
     std::int64_t operations_before_ = 0;
-    std::int64_t units_ = 0, first_step_ = 0;
+    std::int64_t units_ = 0, first_step_ = 0, steps_ = 0;
     Clock::time_point started_ = Clock::now(), drawn_ = {};
 };
 
@@ -173,16 +188,37 @@ int train_with_display(const training::Recipe& recipe, const training::SessionOp
     const training::SessionResult result = training::run_session(recipe, options, events);
     if (json) {
         formats::Json out = formats::Json::object();
-        out.set("folder", options.folder.string()).set("steps", result.steps).set("loss", result.loss);
+        out.set("folder", options.folder.string()).set("steps", result.steps);
+        if (std::isfinite(result.loss)) out.set("training_loss", result.loss);
+        if (result.loss_steps > 0) out.set("training_loss_steps", result.loss_steps);
         if (std::isfinite(result.validation_loss)) out.set("validation_loss", result.validation_loss);
         if (result.answers.all > 0) out.set("validation_accuracy", result.answers.share());
         std::printf("%s\n", out.dump().c_str());
         return 0;
     }
     const std::string folder = options.folder.string();
-    std::printf("%s: mean loss %.4f after %lld steps; try: tessera %s\n", folder.c_str(), result.loss,
-                static_cast<long long>(result.steps), next_command(recipe.objective, folder).c_str());
+    std::printf("%s: %s; try: tessera %s\n", folder.c_str(), outcome(result).c_str(),
+                next_command(recipe.objective, folder).c_str());
     return 0;
+}
+
+std::string outcome(const training::SessionResult& result) {
+    std::string text = fmt::format("{} steps", result.steps);
+    if (std::isfinite(result.loss))
+        text += fmt::format(", training loss {:.4f}{}", result.loss,
+                            result.loss_steps > 0 ? fmt::format(" (mean of the last {})", result.loss_steps) : "");
+    if (std::isfinite(result.validation_loss)) text += fmt::format(", validation loss {:.4f}", result.validation_loss);
+    return text + accuracy_of(result.answers);
+}
+
+std::string resumption(const std::string& folder, std::int64_t step,
+                       const std::vector<training::ChangedSetting>& changes) {
+    if (step == 0) return fmt::format("{}: no checkpoint yet; beginning with step 1", folder);
+    std::string text = fmt::format("{}: going on after step {}", folder, step);
+    for (const training::ChangedSetting& change : changes)
+        text += fmt::format("{} {}: {} → {}", &change == &changes.front() ? " with" : ",", change.key,
+                            one_line(change.old_value.dump(0)), one_line(change.new_value.dump(0)));
+    return text;
 }
 
 }  // namespace tessera::cli

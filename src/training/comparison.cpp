@@ -41,12 +41,12 @@ void read_metrics(const fs::path& path, RunFigures& figures) {
         const Config entry(Json::parse(line, path.string()), path.string());
         figures.steps = entry.integer("step");
         if (entry.has("loss")) figures.losses.push_back({figures.steps, entry.number("loss")});
-        if (entry.has("smoothed_loss")) figures.loss = entry.number("smoothed_loss");
         if (entry.has("units_per_second")) rates.push_back(entry.number("units_per_second"));
         if (entry.has("validation_accuracy")) figures.accuracy = entry.number("validation_accuracy");
         if (entry.has("validation_loss"))
             figures.validation.push_back({figures.steps, entry.number("validation_loss")});
     }
+    figures.loss = recent_loss(figures.losses);
     if (!figures.validation.empty()) figures.validation_loss = figures.validation.back().loss;
     figures.units_per_second = high_rate(std::move(rates));
 }
@@ -107,10 +107,7 @@ Timed begin_text(const FinishedRun& run, RunFigures& figures, std::int64_t conte
 FinishedRun open_run(const std::string& name, const fs::path& folder, Device device) {
     const fs::path file = folder / "recipe.json";
     check(fs::exists(file), folder.string(), ": no recipe.json; is this the folder of a run?");
-    FinishedRun run{.name = name,
-                    .folder = folder,
-                    .recipe = read_recipe(resolve_recipe(Json::read(file), {}, file.string())),
-                    .model = {}};
+    FinishedRun run{.name = name, .folder = folder, .recipe = read_recipe(resolve_recipe_file(file)), .model = {}};
     run.model = models::load(folder);
     if (device != cpu) nn::move_to(*run.model, device);
     return run;
@@ -157,7 +154,10 @@ static std::vector<ChartPoint> smoothed(const std::vector<LossPoint>& losses) {
 }
 
 LineChart loss_curves(const std::vector<RunFigures>& figures, const std::string& title) {
-    LineChart chart{.title = title, .x_label = "step", .y_label = "loss (dots: validation)", .lines = {}};
+    LineChart chart{.title = title,
+                    .x_label = "step",
+                    .y_label = "loss (lines: training, smoothed; dots: validation)",
+                    .lines = {}};
     double highest = 0;
     for (const RunFigures& run : figures) {
         ChartLine& line = chart.lines.emplace_back(ChartLine{.name = run.name, .points = smoothed(run.losses)});

@@ -21,8 +21,9 @@ struct RunFigures {
     std::string name;
     std::int64_t steps = 0;
     std::int64_t parameters = 0, active_parameters = 0;
-    double operations = 0;  // of a forward pass, for one token, without the scores of attention
-    double loss = unknown, validation_loss = unknown;
+    double operations = 0;             // of a forward pass, for one token, without the scores of attention
+    RecentLoss loss = {};              // of the last steps
+    double validation_loss = unknown;  // of the last evaluation
     double bits_per_character = unknown;
     double accuracy = unknown;          // of a classifier, on the validation data
     double units_per_second = unknown;  // tokens, or pictures: nine of ten steps were not faster

@@ -51,6 +51,7 @@ class Counting {
             recipe.reject("objective", text_of("counting learns causal alone, not ", recipe_.objective));
         if (recipe_.save_every > 0)
             recipe.reject("save.every", "counting takes one pass and saves its result; it has no checkpoints");
+        if (recipe_.epochs) recipe.reject("epochs", "counting takes one pass over its data");
         if (recipe_.held_out > 0) recipe.reject("data.held_out", "counting takes in all of its data");
         if (recipe_.lora) recipe.reject("lora.rank", "counting learns no adapters");
     }

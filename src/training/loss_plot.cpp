@@ -12,6 +12,7 @@ using formats::PlotArea;
 using formats::PlotPoint;
 
 constexpr double width = 760, height = 380;
+constexpr const char *faint = "#9ec5e8", *strong = "#1f6fb2", *warm = "#d9541e";
 constexpr std::size_t most_points = 800;  // more would be narrower than a pixel
 
 // At most most_points means of neighbours, so that a long run stays a small file.
@@ -33,7 +34,7 @@ std::vector<LossPoint> smoothed(std::vector<LossPoint> points) {
 }
 
 PlotArea area_of(const std::vector<LossPoint>& points, const std::vector<LossPoint>& more) {
-    PlotArea area{.left = 60, .top = 40, .width = width - 80, .height = height - 84};
+    PlotArea area{.left = 72, .top = 40, .width = width - 92, .height = height - 92};
     double low = 1e300, high = -1e300;
     for (const auto* list : {&points, &more})
         for (const LossPoint& point : *list) {
@@ -54,20 +55,54 @@ std::vector<PlotPoint> placed(const PlotArea& area, const std::vector<LossPoint>
     return found;
 }
 
+// What stands for what, from the right edge of the picture to the left.
+void draw_legend(formats::Svg& svg, const PlotArea& area, bool has_training, bool has_validation) {
+    struct Entry {
+        const char *name, *colour;
+        double thickness, width;  // 0: dots
+    };
+    std::vector<Entry> entries;
+    if (has_validation) entries.push_back({"validation", warm, 0, 64});
+    if (has_training) entries.push_back({"training, smoothed", strong, 2, 112});
+    if (has_training) entries.push_back({"training, each step", faint, 1, 114});
+    constexpr double mark = 24, gap = 6, y = 20;
+    double right = area.right();
+    for (const Entry& entry : entries) {
+        const double text = right - entry.width, from = text - gap - mark;
+        svg.text(text, y + 4, entry.name);
+        if (entry.thickness > 0)
+            svg.line({from, y}, {from + mark, y}, entry.colour, entry.thickness);
+        else
+            svg.dots(std::vector<PlotPoint>{{from + mark / 2, y}}, entry.colour, 3.5);
+        right = from - 2 * gap;
+    }
+}
+
+// Beside the legend there is room for so many letters.
+std::string shortened(const std::string& title) {
+    constexpr std::size_t most = 36;
+    if (title.size() <= most) return title;
+    std::size_t end = most;
+    while (end > 0 && (title[end] & 0xc0) == 0x80) --end;
+    return title.substr(0, end) + "…";
+}
+
 }  // namespace
 
 std::string loss_svg(const Metrics& metrics, const std::string& title) {
     const std::vector<LossPoint> points = thinned(metrics.losses());
     const PlotArea area = area_of(points, metrics.validation());
     formats::Svg svg(width, height);
-    svg.text(area.left, 24, title, {.size = 15, .colour = "#111"});
-    svg.text(area.left + area.width / 2, height - 8, "step", {.anchor = formats::Anchor::middle});
+    svg.text(area.left, 24, shortened(title), {.size = 15, .colour = "#111"});
+    svg.text(area.left + area.width / 2, height - 10, "step", {.anchor = formats::Anchor::middle});
+    svg.text(18, area.top + area.height / 2, "loss", {.anchor = formats::Anchor::middle, .turned = -90});
     draw_grid(svg, area);
-    svg.polyline(placed(area, points), "#9ec5e8");
-    svg.polyline(placed(area, smoothed(points)), "#1f6fb2", 2);
+    svg.polyline(placed(area, points), faint);
+    svg.polyline(placed(area, smoothed(points)), strong, 2);
     const std::vector<PlotPoint> validation = placed(area, metrics.validation());
     if (points.empty()) svg.polyline(validation, "#f0b8a0", 1);
-    svg.dots(validation, "#d9541e", 3.5);
+    svg.dots(validation, warm, 3.5);
+    draw_legend(svg, area, !points.empty(), !validation.empty());
     return svg.finished();
 }
 

@@ -1,5 +1,6 @@
 #include "training/metrics.h"
 
+#include <algorithm>
 #include <fstream>
 
 #include "core/error.h"
@@ -8,6 +9,15 @@
 namespace tessera::training {
 
 using formats::Json;
+
+RecentLoss recent_loss(const std::vector<LossPoint>& losses) {
+    const auto all = static_cast<std::int64_t>(losses.size());
+    if (all == 0) return {};
+    const std::int64_t steps = std::min(all, RecentLoss::most_steps);
+    double sum = 0;
+    for (auto point = losses.end() - steps; point != losses.end(); ++point) sum += point->loss;
+    return {.mean = sum / static_cast<double>(steps), .steps = steps};
+}
 
 Metrics::Metrics(const std::filesystem::path& file, std::int64_t first_step) : file_(nullptr, std::fclose) {
     std::string kept;
@@ -41,6 +51,7 @@ void Metrics::add(const StepReport& report, double units_per_second) {
     line.set("step", report.step)
         .set("loss", report.loss)
         .set("smoothed_loss", report.smoothed_loss)
+        .set("epoch", report.epoch)
         .set("learning_rate", report.learning_rate)
         .set("gradient_norm", report.gradient_norm)
         .set("units", report.units)
@@ -57,6 +68,13 @@ void Metrics::add_validation(std::int64_t step, const Evaluation& result) {
     Json line = Json::object().set("step", step).set("validation_loss", result.loss);
     if (result.answers.all > 0) line.set("validation_accuracy", result.answers.share());
     write(line);
+}
+
+void Metrics::add_changes(std::int64_t step, const std::vector<ChangedSetting>& changes) {
+    Json settings = Json::object();
+    for (const ChangedSetting& change : changes)
+        settings.set(change.key, Json::object().set("old", change.old_value).set("new", change.new_value));
+    write(Json::object().set("step", step).set("resumed", std::move(settings)));
 }
 
 }  // namespace tessera::training

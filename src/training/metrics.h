@@ -1,13 +1,15 @@
-// metrics.jsonl: one JSON object a line for each step and each evaluation, appended as they come. `seconds` count from
-// where the run began or was resumed.
+// metrics.jsonl: one JSON object a line for each step and each evaluation, appended as they come, and for settings that
+// changed when the run was resumed. `seconds` count from where the run began or was resumed.
 #pragma once
 
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <vector>
 
+#include "training/resumed_recipe.h"
 #include "training/trainer.h"
 
 namespace tessera::training {
@@ -17,6 +19,16 @@ struct LossPoint {
     double loss = 0;
 };
 
+// The mean over the last 50 steps, or over all where there are fewer. It follows from metrics.jsonl alone, so that a
+// resumed run reports what an uninterrupted one would.
+struct RecentLoss {
+    static constexpr std::int64_t most_steps = 50;
+
+    double mean = std::numeric_limits<double>::quiet_NaN();
+    std::int64_t steps = 0;
+};
+RecentLoss recent_loss(const std::vector<LossPoint>& losses);
+
 class Metrics {
    public:
     // Goes on after step `first_step`: lines of later steps, which a run left that did not live to save them, go.
@@ -24,6 +36,7 @@ class Metrics {
 
     void add(const StepReport& report, double units_per_second);
     void add_validation(std::int64_t step, const Evaluation& result);
+    void add_changes(std::int64_t step, const std::vector<ChangedSetting>& changes);
 
     const std::vector<LossPoint>& losses() const { return losses_; }
     const std::vector<LossPoint>& validation() const { return validation_; }

@@ -29,6 +29,12 @@ double from_zero(const Config& config, const char* field, double below) {
     return value;
 }
 
+double above_zero(const Config& config, const char* field) {
+    const double value = config.number(field);
+    if (!(value > 0)) config.reject(field, text_of("expected a number above 0, found ", value));
+    return value;
+}
+
 constexpr double unbounded = 1e300;
 constexpr std::int64_t most_shards = 1 << 20;
 
@@ -108,7 +114,10 @@ Recipe read_recipe(const Config& resolved) {
     recipe.held_out = data.integer("held_out");
     recipe.batch = resolved.positive("batch");
     recipe.accumulate = resolved.positive("accumulate");
-    recipe.steps = resolved.positive("steps");
+    if (resolved.has("epochs"))
+        recipe.epochs = above_zero(resolved, "epochs");
+    else
+        recipe.steps = resolved.positive("steps");
     read_optimizer(resolved.section("optimizer"), recipe);
     recipe.schedule = read_schedule(resolved, recipe.steps);
     recipe.clip = from_zero(resolved, "clip", unbounded);
@@ -119,8 +128,9 @@ Recipe read_recipe(const Config& resolved) {
     recipe.spike = from_zero(resolved, "spike", unbounded);
     recipe.lora = read_lora(resolved.section("lora"));
     recipe.freeze = resolved.texts("freeze");
-    for (const auto& [name, factor] : resolved.section("rates").json().members())
-        recipe.rates.emplace_back(name, factor.as_number());
+    const Config rates = resolved.section("rates");
+    for (const auto& [name, factor] : rates.json().members())
+        recipe.rates.emplace_back(name, from_zero(rates, name.c_str(), unbounded));
     recipe.precision = choose<DType>(resolved, "precision", {{"f32", DType::F32}, {"bf16", DType::BF16}});
     recipe.recompute = resolved.boolean("recompute");
     recipe.seed = static_cast<std::uint64_t>(resolved.integer("seed"));

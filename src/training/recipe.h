@@ -29,7 +29,9 @@ struct Recipe {
     std::int64_t shard = 0, shards = 1;  // of all examples, each shards-th from this one on
     std::int64_t limit = 0;              // of training examples
     std::int64_t held_out = 0;           // of them, the last
-    std::int64_t batch = 0, accumulate = 0, steps = 0;
+    std::int64_t batch = 0, accumulate = 0;
+    std::int64_t steps = 0;        // 0: not known before the data is, see epochs.h
+    std::optional<double> epochs;  // in place of steps
     OptimizerKind optimizer = OptimizerKind::adamw;
     AdamWOptions adamw;
     SgdOptions sgd;

@@ -1,11 +1,14 @@
 #include "training/recipe_keys.h"
 
 #include <algorithm>
-#include <cctype>
+#include <cmath>
+#include <optional>
 
 #include "core/edit_distance.h"
 #include "core/error.h"
 #include "models/catalog.h"
+#include "training/model_fields.h"
+#include "training/recipe_paths.h"
 
 namespace tessera::training {
 namespace {
@@ -14,18 +17,18 @@ using enum KeyKind;
 using formats::Json;
 
 constexpr RecipeKey keys[] = {
-    {"model", text_or_object, nullptr, "a checkpoint, a config.json, a preset's name, or the config itself"},
+    {"model", path_or_object, nullptr, "a checkpoint, a config.json, a preset's name, or the config itself"},
     {"from_scratch", boolean, "false", "random weights even where the model is a checkpoint"},
-    {"weights", text, "\"\"",
+    {"weights", path, "\"\"",
      "a checkpoint whose parameters of the same name and shape the model starts from; its tokenizer is taken where one "
      "would be made"},
-    {"tokenizer", text, "\"\"",
+    {"tokenizer", path, "\"\"",
      "a folder or file; empty: the model's own folder; characters, bytes, words, bpe, unigram or wordpiece: made from "
      "the data"},
     {"vocabulary", count, "4000", "tokens of a bpe, unigram or wordpiece tokenizer made from the data"},
     {"objective", text, "\"causal\"", "what is learned; see docs/training.md"},
-    {"data.train", texts, nullptr, "files or folders"},
-    {"data.validation", texts, "[]", "files or folders; empty: no evaluation"},
+    {"data.train", paths, nullptr, "files or folders"},
+    {"data.validation", paths, "[]", "files or folders; empty: no evaluation"},
     {"data.length", count, "128", "tokens of one sequence; where nothing is said, no more than the model's context"},
     {"beyond_context", boolean, "false",
      "sequences may be longer than the model's context, where positions do not end"},
@@ -43,17 +46,18 @@ constexpr RecipeKey keys[] = {
     {"data.permute", boolean, "true", "denoise: sentences change places"},
     {"batch", count, "8", "sequences or pictures of one step"},
     {"accumulate", count, "1", "batches whose gradients are added up before a step"},
-    {"steps", count, "1000", "how many steps"},
+    {"steps", count_or_null, "1000", "how many steps; null: as many as epochs say", true},
+    {"epochs", number_or_null, "null", "how often all examples are learned from, in place of steps", true},
     {"optimizer.name", text, "\"adamw\"", "adamw, adafactor, sgd; or count: one pass that counts n-grams"},
-    {"optimizer.learning_rate", number, "0.0003", "the highest of the schedule"},
+    {"optimizer.learning_rate", number, "0.0003", "the highest of the schedule", true},
     {"optimizer.beta1", number, "0.9", "adamw"},
     {"optimizer.beta2", number, "0.95", "adamw"},
     {"optimizer.epsilon", number, "1e-8", "adamw"},
     {"optimizer.momentum", number, "0", "sgd"},
     {"optimizer.weight_decay", number, "0.1", "of matrices; vectors do not decay"},
-    {"schedule.name", text, "\"cosine\"", "constant, cosine, linear or inverse_square_root"},
-    {"schedule.warmup", count, "0", "steps of linear warm-up"},
-    {"schedule.floor", number, "0.1", "where cosine and linear end, as a share of the learning rate"},
+    {"schedule.name", text, "\"cosine\"", "constant, cosine, linear or inverse_square_root", true},
+    {"schedule.warmup", count, "0", "steps of linear warm-up", true},
+    {"schedule.floor", number, "0.1", "where cosine and linear end, as a share of the learning rate", true},
     {"clip", number, "1", "the largest norm of all gradients together; 0: as they are"},
     {"label_smoothing", number, "0", "this share of each target is spread over all classes"},
     {"z_loss", number, "0", "this times the squared log of the softmax's sum is added to the loss"},
@@ -61,25 +65,26 @@ constexpr RecipeKey keys[] = {
      "this times how unequally experts are busy is added to the loss; null: as much as the model's config says"},
     {"layer_wise", boolean, "false",
      "autoencode and classify: layers learn one after another, each for its share of the steps"},
-    {"freeze", texts, "[]", "parameters whose name contains one of these do not learn"},
-    {"rates", numbers_by_name, "{}", "learning rates times this factor where the name contains the key"},
+    {"freeze", texts, "[]", "names of parameters that do not learn, or parts of them: embed_tokens, layers.0"},
+    {"rates", numbers_by_name, "{}",
+     "learning rates times this factor for parameters of this name, or with it as a part"},
     {"lora.rank", count, "0", "learn adapters of this rank beside frozen weights; 0: the weights themselves"},
     {"lora.alpha", number, "0", "adapters count alpha / rank; 0: twice the rank"},
     {"lora.dropout", number, "0", "the share of what adapters see that is dropped while they learn"},
     {"lora.targets", texts, "[\"all-linear\"]", "the Hub's names of layers to adapt, such as q_proj,v_proj"},
     {"precision", text, "\"f32\"", "f32 or bf16: of the weights in use; the optimizer keeps f32"},
-    {"recompute", boolean, "false", "blocks are computed again in backward: less memory, a third more time"},
+    {"recompute", boolean, "false", "blocks are computed again in backward: less memory, a third more time", true},
     {"ema", number, "0", "keeps a moving average of the weights with this decay, and saves it beside them"},
     {"seed", count, "0", "of weights, order and dropout"},
-    {"evaluate.every", count, "0", "steps between evaluations; 0: at the end only"},
-    {"evaluate.batches", count, "16", "batches of one evaluation at most"},
-    {"sample.every", count, "0", "steps between printed samples; 0: none"},
-    {"sample.prompt", text, "\"\"", "what a sample continues"},
-    {"sample.tokens", count, "64", "how long it is"},
-    {"save.every", count, "0", "steps between checkpoints; 0: at the end only"},
-    {"save.keep", count, "2", "the newest so many stay, and the best"},
-    {"spike", number, "4", "a loss above this times its moving average stops the run; 0: never"},
-    {"device", text, "\"cpu\"", "cpu or cuda"},
+    {"evaluate.every", count, "0", "steps between evaluations; 0: at the end only", true},
+    {"evaluate.batches", count, "16", "batches of one evaluation at most", true},
+    {"sample.every", count, "0", "steps between printed samples; 0: none", true},
+    {"sample.prompt", text, "\"\"", "what a sample continues", true},
+    {"sample.tokens", count, "64", "how long it is", true},
+    {"save.every", count, "0", "steps between checkpoints; 0: at the end only", true},
+    {"save.keep", count, "2", "the newest so many stay, and the best", true},
+    {"spike", number, "4", "a loss above this times its moving average stops the run; 0: never", true},
+    {"device", text, "\"cpu\"", "cpu or cuda", true},
 };
 
 const RecipeKey* find_key(const std::string& name) {
@@ -128,15 +133,22 @@ constexpr std::pair<std::string_view, const char*> elsewhere[] = {
                          : text_of("; did you mean '", nearest, "'?"));
 }
 
+bool is_list(KeyKind kind) { return kind == texts || kind == paths; }
+bool is_count(KeyKind kind) { return kind == count || kind == count_or_null; }
+
 bool fits(KeyKind kind, const Json& value) {
+    const bool is_null = value.is_null(), is_number = value.is_number() && std::isfinite(value.as_number());
     switch (kind) {
-        case text: return value.is_string();
+        case text:
+        case path: return value.is_string();
         case count: return value.is_integer() && value.as_integer() >= 0;
-        case number: return value.is_number();
-        case number_or_null: return value.is_number() || value.is_null();
+        case count_or_null: return is_null || fits(count, value);
+        case number: return is_number;
+        case number_or_null: return is_null || is_number;
         case boolean: return value.is_boolean();
-        case text_or_object: return value.is_string() || value.is_object();
+        case path_or_object: return value.is_string() || value.is_object();
         case texts:
+        case paths:
             return value.is_array() && std::all_of(value.items().begin(), value.items().end(),
                                                    [](const Json& item) { return item.is_string(); });
         case numbers_by_name:
@@ -147,9 +159,13 @@ bool fits(KeyKind kind, const Json& value) {
     return false;
 }
 
-// A lone text stands for a list of one.
+// A lone text stands for a list of one, and 1e3 for 1000.
 Json checked(const RecipeKey& key, Json value, const std::string& source) {
-    if (key.kind == texts && value.is_string()) value = Json::array().push_back(std::move(value));
+    if (is_list(key.kind) && value.is_string()) value = Json::array().push_back(std::move(value));
+    constexpr double most_exact = 0x1p53;
+    if (is_count(key.kind) && value.kind() == Json::Kind::Number)
+        if (const double number = value.as_number(); std::trunc(number) == number && std::abs(number) <= most_exact)
+            value = static_cast<std::int64_t>(number);
     check(fits(key.kind, value), source, ": ", key.name, ": expected ", describe(key.kind), ", found ", value);
     return value;
 }
@@ -168,6 +184,7 @@ void put(Values& values, const RecipeKey& key, Json value) {
 void collect(const Json& object, const std::string& prefix, const std::string& source, Values& values) {
     for (const auto& [name, value] : object.members()) {
         const std::string full = prefix + name;
+        if (full == history_key) continue;
         if (const RecipeKey* key = find_key(full))
             put(values, *key, checked(*key, value, source));
         else if (value.is_object() && is_section(full))
@@ -177,40 +194,34 @@ void collect(const Json& object, const std::string& prefix, const std::string& s
     }
 }
 
-// The object with the field that a dotted name leads to replaced. Only fields that are there: what a model's
-// configuration may say is not listed here, and a misspelt name would change nothing in silence.
-Json with_field(const Json& object, const std::string& name, Json value, const std::string& source) {
-    const std::size_t dot = name.find('.');
-    const std::string first = name.substr(0, dot);
-    const Json* old = object.find(first);
-    if (!old) {
-        std::vector<std::string> known;
-        for (const Json::Member& member : object.members()) known.push_back(member.key);
-        const std::string nearest = nearest_name(first, known);
-        fail(source, ": the recipe's model has no field '", first, "' to replace",
-             nearest.empty() ? std::string() : text_of("; did you mean '", nearest, "'?"));
+// What stands behind key=: JSON where it reads as such.
+std::optional<Json> as_json(const std::string& given) {
+    try {
+        return Json::parse(given, "");
+    } catch (const Error&) {
+        return std::nullopt;
     }
-    if (dot != name.npos) {
-        check(old->is_object(), source, ": the recipe's model has no section '", first, "'");
-        value = with_field(*old, name.substr(dot + 1), std::move(value), source);
-    }
-    Json changed = object;
-    changed.set(first, std::move(value));
-    return changed;
 }
 
-// model.hidden_size=64, where the recipe holds the model's configuration. False where it does not.
-bool override_model(Values& values, const std::string& name, const std::string& given, const std::string& source) {
-    if (!name.starts_with("model.")) return false;
+Json value_given(const RecipeKey& key, const std::string& given) {
+    const bool is_text = key.kind == text || key.kind == path || (is_list(key.kind) && !given.starts_with("[")) ||
+                         (key.kind == path_or_object && !given.starts_with("{"));
+    return is_text ? Json(given) : as_json(given).value_or(Json(given));
+}
+
+Json* find_value(Values& values, std::string_view name) {
     for (auto& [key, value] : values)
-        if (key->name == std::string_view("model") && value.is_object()) {
-            const bool is_text = given.empty() || std::isalpha(static_cast<unsigned char>(given[0]));
-            const bool is_word = given == "true" || given == "false" || given == "null";
-            value = with_field(value, name.substr(6), is_text && !is_word ? Json(given) : Json::parse(given, source),
-                               source);
-            return true;
-        }
-    return false;
+        if (key->name == name) return &value;
+    return nullptr;
+}
+
+// model.hidden_size=64: a field of the configuration that the recipe holds or names. False where the model is none.
+bool override_model(Values& values, const std::string& name, const std::string& given, const std::string& source) {
+    Json* model = find_value(values, "model");
+    if (!name.starts_with("model.") || !model) return false;
+    if (model->is_string()) *model = configuration_named(model->as_string(), source);
+    *model = with_field(*model, name.substr(6), as_json(given), given, source);
+    return true;
 }
 
 void override_with(Values& values, const std::string& assignment) {
@@ -221,9 +232,26 @@ void override_with(Values& values, const std::string& assignment) {
     if (override_model(values, name, given, source)) return;
     const RecipeKey* key = find_key(name);
     if (!key) reject_unknown(name, source);
-    const bool is_text = key->kind == text || (key->kind == texts && !given.starts_with("[")) ||
-                         (key->kind == text_or_object && !given.starts_with("{"));
-    put(values, *key, checked(*key, is_text ? Json(given) : Json::parse(given, source), source));
+    put(values, *key, with_whole_path(*key, checked(*key, value_given(*key, given), source), {}));
+}
+
+// A run is as long as its steps or its epochs say. What the command line says goes before what the file says.
+void settle_length(Values& values, const std::vector<std::string>& overrides, const std::string& source) {
+    Json *steps = find_value(values, "steps"), *epochs = find_value(values, "epochs");
+    const auto is_said = [&](const char* start) {
+        return std::any_of(overrides.begin(), overrides.end(),
+                           [&](const std::string& assignment) { return assignment.starts_with(start); });
+    };
+    const bool has_steps = steps && !steps->is_null(), has_epochs = epochs && !epochs->is_null();
+    if (has_steps && has_epochs) {
+        check(is_said("steps=") != is_said("epochs="), source, ": steps: ", *steps, " and epochs: ", *epochs,
+              ": a run is as long as one of them says");
+        *(is_said("steps=") ? epochs : steps) = Json();
+    } else if (has_epochs) {
+        put(values, *find_key("steps"), Json());
+    } else if (!has_steps) {
+        std::erase_if(values, [](const auto& pair) { return pair.first->name == std::string_view("steps"); });
+    }
 }
 
 // Where nobody says how long sequences are, they fit the model. One that cannot be read is refused later.
@@ -272,13 +300,16 @@ std::span<const RecipeKey> recipe_keys() { return keys; }
 const char* describe(KeyKind kind) {
     switch (kind) {
         case text: return "a text";
+        case path: return "a path";
         case count: return "a count from 0";
+        case count_or_null: return "a count from 0 or null";
         case number: return "a number";
         case number_or_null: return "a number or null";
         case boolean: return "true or false";
         case texts: return "a list of texts";
+        case paths: return "a list of paths";
         case numbers_by_name: return "an object of numbers";
-        default: return "a text or an object";
+        default: return "a path or an object";
     }
 }
 
@@ -297,11 +328,14 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
     return nearest;
 }
 
-formats::Config resolve_recipe(Json recipe, const std::vector<std::string>& overrides, const std::string& source) {
+formats::Config resolve_recipe(Json recipe, const std::vector<std::string>& overrides, const std::string& source,
+                               const std::filesystem::path& folder) {
     check(recipe.is_object(), source, ": expected an object of settings, found ", recipe);
     Values values;
     collect(recipe, "", source, values);
+    for (auto& [key, value] : values) value = with_whole_path(*key, std::move(value), folder);
     for (const std::string& assignment : overrides) override_with(values, assignment);
+    settle_length(values, overrides, source);
     for (const RecipeKey& key : keys)
         if (!key.fallback)
             check(std::any_of(values.begin(), values.end(), [&](const auto& pair) { return pair.first == &key; }),
@@ -312,6 +346,10 @@ formats::Config resolve_recipe(Json recipe, const std::vector<std::string>& over
     for (const std::string& assignment : overrides)
         origin += text_of(&assignment == &overrides.front() ? " with " : " ", assignment);
     return {nested(values), origin};
+}
+
+formats::Config resolve_recipe_file(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+    return resolve_recipe(Json::read(file), overrides, file.string(), file.parent_path());
 }
 
 }  // namespace tessera::training

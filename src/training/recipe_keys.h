@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,12 +15,15 @@ namespace tessera::training {
 enum class KeyKind : std::uint8_t {
     text,
     count,
+    count_or_null,
     number,
+    number_or_null,
     boolean,
     texts,
     numbers_by_name,
-    text_or_object,
-    number_or_null
+    path,
+    paths,
+    path_or_object
 };
 
 struct RecipeKey {
@@ -27,15 +31,22 @@ struct RecipeKey {
     KeyKind kind;
     const char* fallback;  // as JSON; null: absent unless given
     const char* help;
+    bool may_change = false;  // when a run goes on from a checkpoint
 };
 
 std::span<const RecipeKey> recipe_keys();
 const char* describe(KeyKind kind);
 
 // The recipe with each "key=value" put in its place, and defaults where nothing is given. A key that is not in the
-// table is an error that suggests the nearest one.
+// table is an error that suggests the nearest one. The recipe's own paths are looked for in `folder` first, see
+// recipe_paths.h.
 formats::Config resolve_recipe(formats::Json recipe, const std::vector<std::string>& overrides,
-                               const std::string& source);
+                               const std::string& source, const std::filesystem::path& folder = {});
+// The same of a file, whose paths are relative to it.
+formats::Config resolve_recipe_file(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
+
+// What became of a run's settings when it was resumed; written into recipe.json and no setting itself.
+constexpr const char* history_key = "resumed";
 
 // The known name that is nearest to a misspelt one; empty where none is near.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known);

@@ -9,9 +9,12 @@
 #include "models/adapters.h"
 #include "models/classes.h"
 #include "training/counting.h"
+#include "training/epochs.h"
 #include "training/held_out.h"
 #include "training/loss_plot.h"
 #include "training/metrics.h"
+#include "training/recipe_keys.h"
+#include "training/recipe_paths.h"
 #include "training/run_folder.h"
 #include "training/starting_model.h"
 
@@ -24,6 +27,11 @@ using Clock = std::chrono::steady_clock;
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 constexpr auto plot_interval = std::chrono::seconds(10);
 
+std::int64_t step_of(const fs::path& checkpoint) {
+    const fs::path file = checkpoint / "state" / "trainer.json";
+    return formats::Config(formats::Json::read(file), file.string()).integer("step");
+}
+
 class Session {
    public:
     Session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events)
@@ -31,6 +39,9 @@ class Session {
 
     SessionResult run() {
         const std::optional<fs::path> earlier = checkpoint_to_resume();
+        const std::int64_t first_step = earlier ? step_of(*earlier) : 0;
+        const std::vector<ChangedSetting> changes = earlier ? changes_of_recipe() : std::vector<ChangedSetting>();
+        if (!recipe_.epochs) refuse_fewer_steps(first_step);
         const formats::Json& model = *recipe_.resolved.json().find("model");
         if (model.is_string() && models::is_adapter_folder(model.as_string()))
             recipe_.resolved.reject("model",
@@ -40,10 +51,12 @@ class Session {
                                           .workshop = folder_.cache(),
                                           .classes = classes_taught(recipe_),
                                           .on_preparation = events_.on_preparation});
+        if (options_.resume && events_.on_resume) events_.on_resume(first_step, changes);
         if (!earlier && !start_.new_head.empty() && events_.on_new_head) events_.on_new_head(start_.new_head);
         folder_.check_room(room_needed());
-        recipe_.resolved.json().write(folder_.path() / "recipe.json");
         objective_ = make_objective(inputs(recipe_.train_data));
+        settle_steps(recipe_, objective_->examples());
+        refuse_fewer_steps(first_step);
         name_classes(objective_->classes());
         if (!recipe_.validation_data.empty())
             validation_ = make_objective(inputs(recipe_.validation_data));
@@ -51,13 +64,19 @@ class Session {
             validation_ = std::make_unique<HeldOut>(*objective_, recipe_.held_out);
         trainer_ = std::make_unique<Trainer>(*start_.model, *objective_, recipe_, options_.device);
         if (earlier) restore_state(*trainer_, *earlier);
+        write_recipe(first_step, changes);
         metrics_ = std::make_unique<Metrics>(folder_.metrics(), trainer_->steps());
+        if (!changes.empty()) metrics_->add_changes(trainer_->steps(), changes);
         if (events_.on_start) events_.on_start(*start_.model, *trainer_);
         while (!trainer_->finished()) one_step();
-        if (recipe_.steps % std::max<std::int64_t>(1, recipe_.evaluate_every) != 0 || recipe_.evaluate_every == 0)
-            evaluate();
+        if (evaluated_step_ != trainer_->steps()) evaluate();
         finish();
-        return {trainer_->steps(), trainer_->smoothed_loss(), validation_result_.loss, validation_result_.answers};
+        const RecentLoss recent = recent_loss(metrics_->losses());
+        return {.steps = trainer_->steps(),
+                .loss = recent.mean,
+                .loss_steps = recent.steps,
+                .validation_loss = validation_result_.loss,
+                .answers = validation_result_.answers};
     }
 
    private:
@@ -74,6 +93,25 @@ class Session {
         check(!options_.resume || newest || !folder_.has_result(), folder_.path().string(),
               ": holds a finished run without checkpoints (save.every was 0): there is nothing to go on from");
         return newest;
+    }
+
+    fs::path recipe_file() const { return folder_.path() / "recipe.json"; }
+
+    std::vector<ChangedSetting> changes_of_recipe() const {
+        check(fs::exists(recipe_file()), recipe_file().string(),
+              ": is missing, so that nobody knows which settings the checkpoints beside it have");
+        return changed_settings(resolve_recipe_file(recipe_file()), recipe_.resolved);
+    }
+
+    void refuse_fewer_steps(std::int64_t first_step) const {
+        if (recipe_.steps < first_step)
+            recipe_.resolved.reject(recipe_.epochs ? "epochs" : "steps",
+                                    text_of(recipe_.steps, " steps, and the run stands at ", first_step, " already"));
+    }
+
+    void write_recipe(std::int64_t first_step, const std::vector<ChangedSetting>& changes) const {
+        const formats::Json earlier = first_step > 0 ? formats::Json::read(recipe_file()) : formats::Json::object();
+        with_history(recipe_.resolved.json(), earlier, first_step, changes).write(recipe_file());
     }
 
     ObjectiveInputs inputs(const std::vector<std::string>& data) const {
@@ -117,7 +155,11 @@ class Session {
     void evaluate() {
         if (!validation_) return;
         validation_result_ = trainer_->evaluate(*validation_);
-        metrics_->add_validation(trainer_->steps(), validation_result_);
+        evaluated_step_ = trainer_->steps();
+        // A finished run that is asked to go on is evaluated again, to the same loss.
+        const std::vector<LossPoint>& recorded = metrics_->validation();
+        if (recorded.empty() || recorded.back().step != trainer_->steps())
+            metrics_->add_validation(trainer_->steps(), validation_result_);
         if (events_.on_validation) events_.on_validation(trainer_->steps(), validation_result_);
     }
 
@@ -135,7 +177,7 @@ class Session {
             save();
     }
 
-    const Recipe& recipe_;
+    Recipe recipe_;  // its epochs become steps when the data is known
     const SessionEvents& events_;
     SessionOptions options_;
     RunFolder folder_;
@@ -144,12 +186,14 @@ class Session {
     std::unique_ptr<Trainer> trainer_;
     std::unique_ptr<Metrics> metrics_;
     Evaluation validation_result_{.loss = nothing};
+    std::int64_t evaluated_step_ = -1;
     Clock::time_point plotted_ = Clock::now();
 };
 
 }  // namespace
 
 SessionResult run_session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events) {
+    check_paths(recipe);
     if (recipe.optimizer == OptimizerKind::count) return run_counting(recipe, options, events);
     return Session(recipe, options, events).run();
 }

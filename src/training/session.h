@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "training/objective.h"
+#include "training/resumed_recipe.h"
 #include "training/trainer.h"
 
 namespace tessera::training {
@@ -15,6 +16,8 @@ struct SessionEvents {
     std::function<void(const std::string& what, double done, double total)> on_preparation = {};
     // The checkpoint knew other classes, or none: it has a new head for these.
     std::function<void(const std::vector<std::string>& classes)> on_new_head = {};
+    // The run was asked to go on: from this step, 0 where there is no checkpoint yet, with these settings changed.
+    std::function<void(std::int64_t step, const std::vector<ChangedSetting>& changes)> on_resume = {};
     std::function<void(const models::Model& model, const Trainer& trainer)> on_start = {};
     std::function<void(const StepReport& report, const char* unit)> on_step = {};
     std::function<void(std::int64_t step, const Evaluation& result)> on_validation = {};
@@ -31,8 +34,10 @@ struct SessionOptions {
 
 struct SessionResult {
     std::int64_t steps = 0;
-    double loss = 0, validation_loss = 0;  // not a number where none was taken
-    Answers answers = {};                  // of the last evaluation
+    double loss = 0;              // the mean of the last `loss_steps` steps; of counted tables, on the training texts
+    std::int64_t loss_steps = 0;  // 0: of counted tables
+    double validation_loss = 0;   // of the evaluation at the end; not a number where none was taken
+    Answers answers = {};         // of the same
 };
 
 SessionResult run_session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events = {});

@@ -39,13 +39,6 @@ void copy_files(const Files& files, const fs::path& folder) {
 
 constexpr std::uint64_t lora_use = 4;  // of the recipe's seed
 
-bool has_weights(const fs::path& path) {
-    if (!fs::is_directory(path)) return path.extension() == ".gguf" || path.extension() == ".bin";
-    for (const auto& entry : fs::directory_iterator(path))
-        if (entry.path().extension() == ".safetensors") return true;
-    return false;
-}
-
 bool starts_from_weights(const Recipe& recipe) {
     const Json& model = *recipe.resolved.json().find("model");
     return model.is_string() && fs::exists(model.as_string()) && has_weights(model.as_string()) &&
@@ -162,6 +155,13 @@ bool tells_apart(const Config& config, const std::vector<std::string>& classes) 
     return unnamed && own.size() == classes.size();
 }
 
+std::string listed(const std::vector<std::string>& names) {
+    constexpr std::size_t most = 8;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += text_of(i > 0 ? ", " : "", names[i]);
+    return text + (names.size() > most ? ", …" : "");
+}
+
 // Numbers stand for all classes up to the highest.
 std::vector<std::string> with_gaps_filled(const Recipe& recipe, std::vector<std::string> classes) {
     if (!std::all_of(classes.begin(), classes.end(), models::is_class_number)) return classes;
@@ -172,6 +172,34 @@ std::vector<std::string> with_gaps_filled(const Recipe& recipe, std::vector<std:
     classes.clear();
     for (std::int64_t i = 0; i <= highest; ++i) classes.push_back(std::to_string(i));
     return classes;
+}
+
+// A configuration that does not say how many classes there are gets those of the data. Numbers may leave out some.
+Config with_classes_of_data(const Recipe& recipe, const Config& config, const std::vector<std::string>& classes) {
+    const bool is_said = config.has("num_labels") || config.has("id2label") || config.has("classes");
+    if (classes.empty() || (is_said && tells_apart(config, classes))) return config;
+    const std::vector<std::string> wanted = with_gaps_filled(recipe, classes);
+    if (!is_said) return models::can_classify(config) ? models::with_classes(config, wanted) : config;
+    const std::size_t has = models::class_names(config).size();
+    config.reject(config.has("id2label")     ? "id2label"
+                  : config.has("num_labels") ? "num_labels"
+                                             : "classes",
+                  text_of("the model has ", has, " classes, and the data ",
+                          has == wanted.size() ? "others" : text_of(wanted.size()), ": ", listed(wanted)));
+}
+
+// A configuration that was edited since the run began says what its weights are not.
+void refuse_other_config(const Recipe& recipe, const Config& wanted, const Config& trained) {
+    for (const Json::Member& member : wanted.json().members()) {
+        constexpr const char* written_by_training[] = {"architectures", "dtype",    "torch_dtype",
+                                                       "num_labels",    "id2label", "label2id"};
+        const auto is_ours = [&](const char* name) { return member.key == name; };
+        if (std::any_of(std::begin(written_by_training), std::end(written_by_training), is_ours)) continue;
+        const Json* found = trained.json().find(member.key);
+        if (found ? *found != member.value : !member.value.is_null())
+            recipe.resolved.reject("model", text_of(wanted.source(), " has changed since the run began: ", member.key,
+                                                    ": ", found ? *found : Json(), " → ", member.value));
+    }
 }
 
 void load_checkpoint(StartingModel& start, const Recipe& recipe, const std::vector<std::string>& classes) {
@@ -187,6 +215,14 @@ void load_checkpoint(StartingModel& start, const Recipe& recipe, const std::vect
 }
 
 }  // namespace
+
+bool has_weights(const fs::path& path) {
+    if (!fs::is_directory(path)) return path.extension() == ".gguf" || path.extension() == ".bin";
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(path, error))
+        if (entry.path().extension() == ".safetensors") return true;
+    return false;
+}
 
 fs::path model_folder(const Recipe& recipe) {
     const Json& model = *recipe.resolved.json().find("model");
@@ -216,12 +252,14 @@ StartingModel starting_model(const Recipe& recipe, const StartingOptions& option
         recipe.resolved.reject("lora.rank", "adapters need a model that has learned: name a checkpoint");
     if (earlier && !recipe.lora) {
         start.model = models::load(*earlier);
+        if (!starts_from_weights(recipe)) refuse_other_config(recipe, config_of(recipe), start.model->config);
     } else if (starts_from_weights(recipe)) {
         load_checkpoint(start, recipe, classes);
         // A checkpoint's own tokenizer may have tokens that its model never sees.
         if (!recipe.tokenizer.empty()) refuse_small_vocabulary(start.model->config, start.tokenizer.get());
     } else {
-        const Config config = with_vocabulary(config_of(recipe), start.tokenizer.get());
+        const Config config =
+            with_classes_of_data(recipe, with_vocabulary(config_of(recipe), start.tokenizer.get()), classes);
         refuse_small_vocabulary(config, start.tokenizer.get());
         start.model = models::initialised(config, recipe.seed, DType::F32);
     }

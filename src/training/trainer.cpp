@@ -10,6 +10,7 @@
 #include "data/permutation.h"
 #include "ops/binary.h"
 #include "tensor/tape.h"
+#include "training/epochs.h"
 #include "training/expert_load.h"
 #include "training/memory_use.h"
 
@@ -42,10 +43,8 @@ Trainer::Trainer(models::Model& model, const Objective& objective, const Recipe&
       recipe_(recipe),
       device_(device),
       phases_(static_cast<std::int64_t>(objective.phases().size())),
-      groups_(learning(model, objective), recipe, objective.phases()) {
-    if (recipe.held_out >= objective.examples())
-        recipe.resolved.reject("data.held_out", text_of(recipe.held_out, " of ", objective.examples(),
-                                                        " examples: none is left to learn from"));
+      groups_(learning(model, objective), model.weights, recipe, objective.phases()) {
+    learned_examples(recipe, objective.examples());  // throws where none is left
     if (keeps_average())
         groups_.visit_values([&](const Tensor& flat) { averages_.push_back(flat.to(DType::F32).clone()); });
     release_cached(device);  // what the parameters lay in before they moved into flat buffers
@@ -57,7 +56,7 @@ Trainer::~Trainer() {
 
 TrainingBatch Trainer::make_batch(std::int64_t number) const {
     std::vector<std::int64_t> examples;
-    const std::int64_t all = std::min(objective_.examples() - recipe_.held_out, recipe_.limit);
+    const std::int64_t all = learned_examples(recipe_, objective_.examples());
     for (std::int64_t i = number * recipe_.batch; i < (number + 1) * recipe_.batch; ++i) {
         const std::int64_t at = i * recipe_.shards + recipe_.shard;  // in the order that all processes share
         examples.push_back(recipe_.shuffle ? data::shuffled_example(at, all, recipe_.key(Use::order)) : at % all);
@@ -107,7 +106,7 @@ void Trainer::learn_from(TrainingBatch batch, std::int64_t number, double share,
 
 StepReport Trainer::step() {
     const auto start = std::chrono::steady_clock::now();
-    StepReport report{.step = step_ + 1, .learning_rate = current_learning_rate()};
+    StepReport report{.step = step_ + 1, .epoch = epochs_after(step_ + 1), .learning_rate = current_learning_rate()};
     groups_.zero_gradients();
     const ActivationMeter activations(device_);
     const std::int64_t first = step_ * recipe_.accumulate;
@@ -139,6 +138,10 @@ StepReport Trainer::step() {
     report.memory_bytes = memory_held(device_);
     report.activation_bytes = activations.bytes();
     return report;
+}
+
+double Trainer::epochs_after(std::int64_t steps) const {
+    return training::epochs_after(recipe_, objective_.examples(), steps);
 }
 
 std::int64_t Trainer::phase() const {

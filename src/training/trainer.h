@@ -12,6 +12,7 @@ namespace tessera::training {
 
 struct StepReport {
     std::int64_t step = 0;  // from 1
+    double epoch = 0;       // how often the examples have been learned from
     double loss = 0, smoothed_loss = 0, learning_rate = 0, gradient_norm = 0;
     std::int64_t units = 0;  // tokens or pictures
     double seconds = 0;
@@ -38,6 +39,8 @@ class Trainer {
     // Throws, naming the step and its examples, where the loss is no number or leaps.
     StepReport step();
     std::int64_t steps() const { return step_; }
+    std::int64_t all_steps() const { return recipe_.steps; }
+    double epochs_after(std::int64_t steps) const;
     bool finished() const { return step_ >= recipe_.steps; }
 
     // Over the first batches of another set.

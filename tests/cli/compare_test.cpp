@@ -70,6 +70,7 @@ TEST_F(Compare, CostsAndLossesOfEachRun) {
         EXPECT_GT(number(one, "decoded_tokens_per_second"), 0);
         EXPECT_EQ(number(one, "active_parameters"), number(one, "parameters"));
         EXPECT_EQ(number(one, "context"), 40);
+        EXPECT_EQ(number(one, "training_loss_steps"), 4);
     }
     // Two layers of keys and values of four bytes each: width 16, one head of 4, and a ring of the last 8.
     EXPECT_EQ(number(runs[0], "cache_bytes_per_token"), 2 * 2 * 16 * 4);
@@ -80,6 +81,7 @@ TEST_F(Compare, CostsAndLossesOfEachRun) {
     EXPECT_EQ(number(runs[0], "parameters") - number(runs[1], "parameters"), 2 * 2 * 12 * 16);
     EXPECT_EQ(folder_.read("out/comparison.json"), all.dump() + "\n");
     const std::string picture = folder_.read("out/curves.svg"), table = folder_.read("out/comparison.md");
+    EXPECT_NE(table.find("training loss (last 4 steps)"), table.npos);
     for (const char* name : {"full", "shared", "window"}) {
         EXPECT_NE(picture.find(name), picture.npos);
         EXPECT_NE(table.find(name), table.npos);
@@ -133,7 +135,7 @@ TEST_F(Compare, RunsThatAreOverAreNotTrainedAgain) {
     EXPECT_EQ(fs::last_write_time(at("out/full/model.safetensors")), written);
     for (const Json* other : {&again, &folders})
         for (std::size_t i = 0; i < 2; ++i)
-            for (const char* key : {"loss", "validation_loss", "bits_per_character", "parameters"})
+            for (const char* key : {"training_loss", "validation_loss", "bits_per_character", "parameters"})
                 EXPECT_EQ(number(other->find("runs")->items()[i], key), number(first.find("runs")->items()[i], key));
     expect_refusal(1, words({at("full.quick.json"), "--resume", "steps=7"}), {"out/full", "nothing to go on from"});
 }

@@ -62,6 +62,26 @@ TEST_F(NewClasses, OfPictures) {
     EXPECT_EQ(best("merged", folder_ / "pictures/blue/2.png"), "blue");
 }
 
+// A configuration that does not count its classes gets those of the data; one that counts others is refused.
+TEST_F(NewClasses, OfARecipe) {
+    const auto train = [&](const std::string& more) {
+        folder_.write("recipe.json", text_of(R"({"model": {"model_type": "vit", "image_size": 16, "patch_size": 8,
+            "hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2)",
+                                             more, R"(}, "objective": "classify", "data": {"train": "pictures"},
+            "batch": 8, "steps": 30, "optimizer": {"learning_rate": 0.02}})"));
+        return std::vector<std::string>{"train", folder_ / "recipe.json", "-o", folder_ / "vit", "--overwrite"};
+    };
+    paint("pictures/green/1.png", 0, 255, 0);
+    expect_success(train(""));
+    const Json config = Json::read(folder_ / "vit/config.json");
+    EXPECT_EQ(config.find("id2label")->dump(0), R"({"0":"blue","1":"green","2":"red"})");
+    expect_success(train(R"(, "num_labels": 3)"));
+    testing::expect_refusal(1, train(R"(, "num_labels": 2)"), {"model.num_labels", "2 classes", "3: blue, green, red"});
+    testing::expect_refusal(1, train(R"(, "num_labels": 10)"), {"model.num_labels", "10 classes", "3: blue"});
+    testing::expect_refusal(1, train(R"(, "id2label": {"0": "a", "1": "b", "2": "c"})"),
+                            {"model.id2label", "3 classes", "others: blue, green, red"});
+}
+
 // An encoder that has only filled gaps so far: texts with labels make a classifier of it.
 TEST_F(NewClasses, OfTexts) {
     const std::string labelled = folder_.write("labels.tsv", "aaaa\tfirst\nbbbb\tsecond\naaab\tfirst\nbbba\tsecond\n");

@@ -63,12 +63,20 @@ class Train : public ::testing::Test {
         std::istringstream file(folder_.read(out + "/metrics.jsonl"));
         for (std::string line; std::getline(file, line);) {
             const Json entry = Json::parse(line, "metrics.jsonl");
+            if (!entry.find("loss")) continue;
             EXPECT_TRUE(
                 lines.emplace(entry.find("step")->as_integer(), line.substr(0, line.find(",\"units_per_second")))
                     .second)
                 << line;
         }
         return lines;
+    }
+
+    std::map<std::int64_t, double> losses_alone(const std::string& out) const {
+        std::map<std::int64_t, double> values;
+        for (const auto& [step, line] : losses(out))
+            values[step] = formats::Config(Json::parse(line + "}", "metrics.jsonl"), "metrics.jsonl").number("loss");
+        return values;
     }
 
     // Runs once in one go, and once killed at random moments, and compares every loss.
@@ -220,6 +228,128 @@ TEST_F(Train, MoreStepsMayBeAskedForLater) {
     expect_success(finetune("out", {"steps=4", "save.every=5", "schedule.name=constant", "--resume"}));
     expect_success(finetune("whole", {"steps=4", "schedule.name=constant"}));
     EXPECT_EQ(losses("out"), losses("whole"));
+}
+
+// What was trained is what recipe.json says.
+TEST_F(Train, OtherSettingsAreRecordedOrRefused) {
+    expect_success(finetune("out", {"steps=2", "save.every=1", "schedule.name=constant"}));
+    const std::string before = folder_.read("out/recipe.json");
+    const auto resume = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"save.every=1", "schedule.name=constant", "--resume"});
+        return finetune("out", more);
+    };
+    Json::parse(small_config, "config").write(folder_ / "other.json");
+    expect_refusal(1, resume({"steps=2", "batch=3", "seed=4"}), {"batch: 2 → 3", "seed: 0 → 4", "out/recipe.json"});
+    expect_refusal(1, resume({"steps=2", "model=" + at("other.json")}), {"model", "other.json"});
+    expect_refusal(1, resume({"steps=1"}), {"steps", "stands at 2"});
+    EXPECT_EQ(folder_.read("out/recipe.json"), before);
+    const std::string out = expect_success(resume({"steps=3", "optimizer.learning_rate=0.005"})).out;
+    EXPECT_TRUE(out.starts_with(at("out") + ": going on after step 2 with steps: 2 → 3, optimizer.learning_rate: "))
+        << out;
+    const Json recipe = Json::read(folder_ / "out/recipe.json");
+    EXPECT_EQ(recipe.find("steps")->as_integer(), 3);
+    EXPECT_EQ(recipe.find("resumed")->items()[1].dump(0),
+              R"({"step":2,"key":"optimizer.learning_rate","old":0.01,"new":0.005})");
+    EXPECT_NE(folder_.read("out/metrics.jsonl").find(R"({"step":2,"resumed":{"steps":{"old":2,"new":3},)"),
+              std::string::npos);
+    expect_success({"train", at("out/recipe.json"), "--resume", "-o", at("out")});  // as it says itself
+    fs::remove(folder_ / "out/recipe.json");
+    expect_refusal(1, resume({"steps=4"}), {"out/recipe.json", "is missing"});
+    EXPECT_TRUE(
+        expect_success(finetune("new", {"steps=1", "--resume"})).out.starts_with(at("new") + ": no checkpoint"));
+}
+
+// A configuration that is edited after the run began would say what its weights are not.
+TEST_F(Train, AConfigurationThatChangedIsRefused) {
+    folder_.write("recipe.json", R"({"model": "config.json", "tokenizer": "characters", "data": {"train": "book.txt",
+        "length": 16}, "batch": 1, "steps": 2, "save": {"every": 1}})");
+    const std::vector<std::string> train{"train", at("recipe.json"), "-o", at("out"), "--resume", "steps=3"};
+    expect_success({"train", at("recipe.json"), "-o", at("out")});
+    expect_success(train);
+    Json config = Json::read(folder_ / "config.json");
+    config.set("num_hidden_layers", 3).write(folder_ / "config.json");
+    expect_refusal(1, train, {"config.json", "num_hidden_layers: 2 → 3"});
+}
+
+// The mean of the last fifty steps, whether the run was interrupted or not.
+TEST_F(Train, TheLossesReportedAreThoseOfTheEnd) {
+    const std::vector<std::string> settings{"steps=60", "save.every=30", "schedule.name=constant",
+                                            "data.validation=" + data()};
+    const auto result = [&](const std::string& out, std::vector<std::string> more) {
+        std::vector<std::string> all = settings;
+        all.insert(all.end(), more.begin(), more.end());
+        return json_of(finetune(out, all));
+    };
+    const Json whole = result("whole", {});
+    double sum = 0;
+    for (const auto& [step, line] : losses_alone("whole"))
+        if (step > 10) sum += line;
+    EXPECT_EQ(whole.find("training_loss")->as_number(), sum / 50);
+    EXPECT_EQ(whole.find("training_loss_steps")->as_integer(), 50);
+    const Json evaluated = json_of({"eval", at("whole"), data(), "--batches", "16"});
+    EXPECT_EQ(evaluated.find("loss")->as_number(), whole.find("validation_loss")->as_number());
+    result("parts", {"steps=30"});
+    const Json parts = result("parts", {"--resume"});
+    for (const char* key : {"training_loss", "training_loss_steps", "validation_loss"})
+        EXPECT_EQ(parts.find(key)->as_number(), whole.find(key)->as_number()) << key;
+    EXPECT_EQ(result("parts", {"--resume"}).dump(), parts.dump());  // nothing is left to do
+    const std::string said = expect_success(finetune("short", {"steps=3"})).out;
+    EXPECT_NE(said.find(": 3 steps, training loss "), said.npos) << said;
+    EXPECT_NE(said.find(" (mean of the last 3); try: "), said.npos) << said;
+}
+
+TEST_F(Train, EpochsAndTheUsualShortOptions) {
+    const std::vector<std::string> start{"finetune", model(), data(), "data.length=24", "data.separator=.\n", "-o"};
+    const auto with = [&](const std::string& out, std::vector<std::string> more) {
+        std::vector<std::string> all = start;
+        all.push_back(at(out));
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    };
+    const std::string out = expect_success(with("out", {"--epochs", "0.5", "--batch", "4", "--lr", "1e-3"})).out;
+    const Json recipe = Json::read(folder_ / "out/recipe.json");
+    EXPECT_EQ(recipe.find("epochs")->as_number(), 0.5);
+    EXPECT_TRUE(recipe.find("steps")->is_null());
+    EXPECT_EQ(recipe.find("batch")->as_integer(), 4);
+    EXPECT_EQ(recipe.find("optimizer")->find("learning_rate")->as_number(), 1e-3);
+    EXPECT_NE(out.find("(0.5"), out.npos) << out;
+    EXPECT_NE(out.find("epoch 0.5/0.5"), out.npos) << out;
+    const Json again = json_of({"train", at("out/recipe.json"), "-o", at("again")});
+    EXPECT_EQ(again.find("steps")->as_integer(), static_cast<std::int64_t>(losses("out").size()));
+    expect_refusal(1, with("x", {"--epochs", "1", "--steps", "3"}), {"steps: 3 and epochs: 1"});
+    expect_refusal(1, with("x", {"--lr", "-1"}), {"learning_rate", "-1"});
+    expect_refusal(2, with("x", {"--lr", "fast"}), {"--lr", "fast"});
+}
+
+// Whoever trains it, from wherever: paths of the recipe are beside it.
+TEST_F(Train, ARecipeFindsItsDataBesideIt) {
+    folder_.write("project/recipe.json", R"({"model": "config.json", "tokenizer": "characters", "batch": 1, "steps": 1,
+        "data": {"train": "texts/book.txt", "validation": "texts/book.txt", "length": 16}})");
+    folder_.write("project/config.json", small_config);
+    folder_.write("project/texts/book.txt", folder_.read("book.txt"));
+    expect_success({"train", at("project/recipe.json"), "-o", at("out")});
+    const Json recipe = Json::read(folder_ / "out/recipe.json");
+    EXPECT_EQ(recipe.find("data")->find("train")->items()[0].as_string(), at("project/texts/book.txt"));
+    expect_success({"train", at("out/recipe.json"), "-o", at("again")});
+    expect_success({"compare", at("out"), at("again"), "-o", at("both")});
+    expect_refusal(1, {"train", at("project/recipe.json"), "data.train=texts/book.txt", "-o", at("x")},
+                   {"data.train", "texts/book.txt", "no such file"});
+}
+
+TEST_F(Train, SamplesKeepTheirLines) {
+    const std::string out =
+        expect_success(finetune("out", {"steps=1", "sample.every=1", "sample.tokens=1", "sample.prompt=one\ntwo"})).out;
+    EXPECT_NE(out.find("step 1:\n    one\n    two"), out.npos) << out;
+}
+
+TEST_F(Train, AWindowOfOneTokenIsRefusedBeforeTraining) {
+    expect_refusal(1, finetune("out", {"data.length=1"}), {"data.length", "at least 2", "found 1"});
+}
+
+TEST_F(Train, TheKeysThatMayChangeAreMarked) {
+    const std::string keys = expect_success({"train", "--keys"}).out;
+    EXPECT_NE(keys.find("\n* steps "), keys.npos);
+    EXPECT_NE(keys.find("\n  batch "), keys.npos);
 }
 
 TEST_F(Train, AFolderThatCannotBeWrittenIsReportedAtTheStart) {

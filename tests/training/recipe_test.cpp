@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
+#include "support/temporary_folder.h"
 #include "training/recipe_keys.h"
 
 namespace tessera::training {
@@ -106,7 +107,62 @@ TEST(RecipeKeys, FieldsOfTheModelAreReplacedWhereTheyAre) {
     expect_error([&] { model({"model.widht=16"}); }, {"model.widht=16", "did you mean 'width'"});
     expect_error([&] { model({"model.width.x=16"}); }, {"no section 'width'"});
     expect_error([&] { model({"model.width=1x"}); }, {"model.width=1x"});
-    expect_error([&] { resolved(least, {"model.width=16"}); }, {"unknown key 'model.width'"});
+    expect_error([&] { model({"model.width=wide"}); }, {"model.width=wide", "a number in place of 8", "\"wide\""});
+    expect_error([&] { model({"model.tied=1"}); }, {"model.tied=1", "true or false in place of true", "found 1"});
+    expect_error([&] { model({"model.inner=[1"}); }, {"model.inner=[1", "an object"});
+    EXPECT_EQ(model({"model.model_type=12"}).text("model_type"), "12");
+}
+
+// A configuration that stands in a file or is a preset is as good as one in the recipe; weights have their sizes.
+TEST(RecipeKeys, FieldsOfAModelElsewhereAreReplacedToo) {
+    const testing::TemporaryFolder folder;
+    folder.write("sizes/config.json", R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 3})");
+    folder.write("trained/config.json", R"({"model_type": "llama", "hidden_size": 64})");
+    folder.write("trained/model.safetensors", "");
+    const auto changed = [&](const std::string& model, const std::string& setting) {
+        const Json recipe = Json::object().set("model", model).set("data", Json::object().set("train", "a.txt"));
+        return resolve_recipe(recipe, {setting}, "r.json", folder.path()).section("model");
+    };
+    for (const char* name : {"sizes", "sizes/config.json", "gpt2"}) {
+        const std::string field = std::string(name) == "gpt2" ? "n_embd" : "hidden_size";
+        EXPECT_EQ(changed(name, text_of("model.", field, "=32")).integer(field), 32) << name;
+    }
+    EXPECT_EQ(changed("sizes", "model.hidden_size=32").integer("num_hidden_layers"), 3);
+    expect_error([&] { changed("sizes", "model.hiden_size=32"); }, {"'model.hiden_size=32'", "mean 'hidden_size'"});
+    expect_error([&] { changed("trained", "model.hidden_size=32"); }, {"'model.hidden_size=32'", "trained", "weights"});
+    expect_error([&] { changed("nowhere", "model.hidden_size=32"); }, {"nowhere", "neither a folder"});
+}
+
+TEST(RecipeKeys, ValuesOfTheCommandLineAreNamedWithWhatWasExpected) {
+    for (const auto& [setting, expected] :
+         {std::pair("data.length=banana", "expected a count from 0, found \"banana\""),
+          {"steps=1e2x", "expected a count from 0 or null, found \"1e2x\""},
+          {"optimizer.learning_rate=fast", "expected a number, found \"fast\""},
+          {"recompute=yes", "expected true or false, found \"yes\""},
+          {"rates={\"a\":", "expected an object of numbers, found"},
+          {"batch=", "expected a count from 0, found \"\""},
+          {"clip=1e999", "clip: expected a number"},
+          {"seed=99999999999999999999", "expected a count from 0, found 1e"}})
+        expect_error([&, text = setting] { resolved(least, {text}); }, {text_of("'", setting, "'"), expected});
+    EXPECT_EQ(read(least, {"steps=2e3"}).steps, 2000);
+    EXPECT_EQ(read(least, {"data.train=[a].txt"}).train_data, std::vector<std::string>{"[a].txt"});
+    EXPECT_EQ(read(with(R"("batch": 16.0)")).batch, 16);
+    expect_error([] { read(least, {"rates={\"a\":-1}"}); }, {"rates.a", "-1"});
+}
+
+TEST(RecipeKeys, ARunIsAsLongAsItsStepsOrItsEpochs) {
+    EXPECT_EQ(read(least).steps, 1000);
+    EXPECT_EQ(read(least, {"epochs=1.5"}).epochs, 1.5);
+    EXPECT_EQ(read(with(R"("steps": 5)"), {"epochs=2"}).epochs, 2);  // what the command line says goes first
+    EXPECT_EQ(read(with(R"("epochs": 2)"), {"steps=5"}).steps, 5);
+    EXPECT_FALSE(read(with(R"("epochs": 2)"), {"steps=5"}).epochs.has_value());
+    EXPECT_FALSE(read(with(R"("epochs": 2)"), {"epochs=null"}).epochs.has_value());
+    const Json once = resolved(least, {"epochs=3"}).json();
+    EXPECT_EQ(resolve_recipe(once, {}, "again").json().dump(), once.dump());
+    expect_error([] { read(with(R"("steps": 5, "epochs": 2)")); }, {"r.json", "steps: 5 and epochs: 2"});
+    expect_error([] { read(least, {"steps=5", "epochs=2"}); }, {"steps: 5 and epochs: 2"});
+    for (const char* wrong : {"epochs=0", "epochs=-1", "epochs=many"})
+        expect_error([&] { read(least, {wrong}); }, {"epochs"});
 }
 
 TEST(Recipe, ValuesThatMakeNoSenseAreRefused) {

@@ -1,4 +1,5 @@
 // Causal language modelling: every token from those before it, in packed windows without attention across documents.
+#include "core/error.h"
 #include "data/packed_windows.h"
 #include "training/objective_parts.h"
 #include "training/token_corpus.h"
@@ -8,7 +9,12 @@ namespace {
 
 class Causal final : public Objective {
    public:
-    explicit Causal(const ObjectiveInputs& inputs) : windows_(tokenised(inputs), text_length(inputs)) {}
+    explicit Causal(const ObjectiveInputs& inputs) : windows_(tokenised(inputs), text_length(inputs)) {
+        if (windows_.length() < 2)
+            inputs.recipe.resolved.reject("data.length",
+                                          text_of("expected at least 2, found ", windows_.length(),
+                                                  ": each token is foretold from those before it in its window"));
+    }
 
     std::int64_t examples() const override { return windows_.size(); }
 
