@@ -18,6 +18,7 @@
 #include "ops/views.h"
 #include "tensor/tape.h"
 #include "tokenizers/tokenizer.h"
+#include "training/metrics.h"
 
 namespace tessera::cli {
 namespace {
@@ -127,13 +128,16 @@ class Display {
 
     void step(const training::StepReport& report, const char* unit) {
         units_ += report.units;
+        losses_.push_back({report.step, report.loss});
+        if (losses_.size() > training::RecentLoss::most_steps) losses_.erase(losses_.begin());
+        const training::RecentLoss recent = training::recent_loss(losses_);
         const double seconds = seconds_since(started_);
         const auto done = static_cast<double>(report.step - first_step_);
         const double rate = static_cast<double>(units_) / seconds;
         const double left = seconds / done * static_cast<double>(steps_ - report.step);
         const std::string line = fmt::format(
-            "step {}/{}{}  loss {:.4f} (smoothed {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {}{}  {} left",
-            report.step, steps_, epoch_of(report), report.loss, report.smoothed_loss, report.learning_rate,
+            "step {}/{}{}  loss {:.4f} (mean of {}: {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {}{}  {} left",
+            report.step, steps_, epoch_of(report), report.loss, recent.steps, recent.mean, report.learning_rate,
             report.gradient_norm, in_powers(rate), unit, utilisation(seconds),
             in_bytes(static_cast<double>(report.memory_bytes)), in_time(left));
         if (quiet_) return;
@@ -173,7 +177,8 @@ class Display {
     Device device_;
     bool quiet_;
     std::unique_ptr<Progress> preparation_;
-    std::string prepared_;  // what the bar is about
+    std::string prepared_;                     // what the bar is about
+    std::vector<training::LossPoint> losses_;  // of the last steps
     double peak_ = 1;
     std::int64_t operations_before_ = 0;
     std::int64_t units_ = 0, first_step_ = 0, steps_ = 0;

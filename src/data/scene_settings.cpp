@@ -94,6 +94,13 @@ std::array<std::int64_t, scene_tasks> task_weights(const Config& file) {
     return weights;
 }
 
+// A folder beside the set's file, else one in the working directory.
+std::string found_from(const std::string& source, const std::string& folder) {
+    const std::filesystem::path beside = std::filesystem::path(source).parent_path() / folder;
+    std::error_code error;
+    return std::filesystem::is_directory(beside, error) ? beside.string() : folder;
+}
+
 }  // namespace
 
 SceneSettings read_scene_settings(const Config& file) {
@@ -104,7 +111,7 @@ SceneSettings read_scene_settings(const Config& file) {
     settings.size = within(file, "size", file.integer("size", settings.size), least_size, largest_size);
     settings.pictures = within(file, "pictures", file.integer("pictures"), 1, most_pictures);
     settings.seed = static_cast<std::uint64_t>(within(file, "seed", file.integer("seed", 0), 0, INT64_MAX));
-    settings.parts = file.text("parts", "data");
+    settings.parts = found_from(file.source(), file.text("parts", "data"));
     settings.styles = names_in(file, "styles");
     check_file_names(file, "styles", settings.styles);
     settings.fonts = font_files(file);

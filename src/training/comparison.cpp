@@ -154,10 +154,7 @@ static std::vector<ChartPoint> smoothed(const std::vector<LossPoint>& losses) {
 }
 
 LineChart loss_curves(const std::vector<RunFigures>& figures, const std::string& title) {
-    LineChart chart{.title = title,
-                    .x_label = "step",
-                    .y_label = "loss (lines: training, smoothed; dots: validation)",
-                    .lines = {}};
+    LineChart chart{.title = title, .x_label = "step", .y_label = "loss", .lines = {}};
     double highest = 0;
     for (const RunFigures& run : figures) {
         ChartLine& line = chart.lines.emplace_back(ChartLine{.name = run.name, .points = smoothed(run.losses)});
@@ -167,6 +164,12 @@ LineChart loss_curves(const std::vector<RunFigures>& figures, const std::string&
         if (!line.points.empty()) highest = std::max(highest, line.points[line.points.size() / 10].y);
     }
     if (highest > 0) chart.highest_y = highest;
+    const auto any = [&](auto list) {
+        return std::any_of(chart.lines.begin(), chart.lines.end(),
+                           [&](const ChartLine& line) { return !(line.*list).empty(); });
+    };
+    if (any(&ChartLine::points)) chart.line_name = "training, smoothed";
+    if (any(&ChartLine::dots)) chart.dots_name = "validation";
     return chart;
 }
 

@@ -163,15 +163,29 @@ std::string drawn(const ChartLine& line, const Axes& axes, const char* colour, b
     return svg;
 }
 
+std::string legend_text(const std::string& text, double y) {
+    return fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", width - right + 41, y + 4, escaped(text));
+}
+
 std::string legend_of(const LineChart& chart) {
     std::string svg;
     for (std::size_t i = 0; i < chart.lines.size(); ++i) {
         const double y = top + 14 + 20 * static_cast<double>(i);
-        svg += fmt::format(
-            "<line x1=\"{0}\" x2=\"{1}\" y1=\"{4}\" y2=\"{4}\" stroke=\"{2}\" stroke-width=\"3\"/>"
-            "<text x=\"{3}\" y=\"{5}\">{6}</text>\n",
-            width - right + 14, width - right + 34, colour_of(i), width - right + 41, y, y + 4,
-            escaped(chart.lines[i].name));
+        svg += fmt::format("<line x1=\"{0}\" x2=\"{1}\" y1=\"{3}\" y2=\"{3}\" stroke=\"{2}\" stroke-width=\"3\"/>",
+                           width - right + 14, width - right + 34, colour_of(i), y);
+        svg += legend_text(chart.lines[i].name, y);
+    }
+    constexpr const char* grey = "#888";
+    double y = top + 28 + 20 * static_cast<double>(chart.lines.size());
+    if (!chart.line_name.empty()) {
+        svg += fmt::format("<line x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\" stroke=\"{3}\" stroke-width=\"1.8\"/>",
+                           width - right + 14, width - right + 34, y, grey);
+        svg += legend_text(chart.line_name, y);
+        y += 20;
+    }
+    if (!chart.dots_name.empty()) {
+        svg += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"3.2\" fill=\"{}\"/>", width - right + 24, y, grey);
+        svg += legend_text(chart.dots_name, y);
     }
     return svg;
 }

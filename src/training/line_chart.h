@@ -20,8 +20,9 @@ struct ChartLine {
 struct LineChart {
     std::string title, x_label, y_label;
     std::vector<ChartLine> lines;
-    bool is_logarithmic = false;           // both axes; points must be above 0
-    std::optional<double> highest_y = {};  // what is above is cut off
+    bool is_logarithmic = false;                 // both axes; points must be above 0
+    std::optional<double> highest_y = {};        // what is above is cut off
+    std::string line_name = {}, dots_name = {};  // what lines and dots are of each; empty: it goes without saying
 };
 
 // Values that are no numbers are passed over. Long lines are thinned, so that the file stays small.

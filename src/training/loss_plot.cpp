@@ -28,8 +28,14 @@ std::vector<LossPoint> thinned(const std::vector<LossPoint>& points) {
     return thin;
 }
 
+// A moving mean in which the first steps count no more than others.
 std::vector<LossPoint> smoothed(std::vector<LossPoint> points) {
-    for (std::size_t i = 1; i < points.size(); ++i) points[i].loss = 0.9 * points[i - 1].loss + 0.1 * points[i].loss;
+    double sum = 0, weight = 0;
+    for (LossPoint& point : points) {
+        sum = 0.9 * sum + point.loss;
+        weight = 0.9 * weight + 1;
+        point.loss = sum / weight;
+    }
     return points;
 }
 

@@ -53,13 +53,22 @@ Json with_whole_path(const RecipeKey& key, Json value, const fs::path& folder) {
 
 void check_paths(const Recipe& recipe) {
     const auto check_path = [&](const char* key, const std::string& path) {
-        if (path.empty() || is_name(path) || is_there(path)) return;
-        recipe.resolved.reject(key, text_of("'", path, "': no such file or folder, beside the recipe or in ",
-                                            fs::current_path().string()));
+        if (is_there(path)) return;
+        const bool is_public = path.starts_with("data/") || path.find("/data/") != path.npos;
+        recipe.resolved.reject(
+            key, text_of("'", path, "': no such file or folder, beside the recipe or in ", fs::current_path().string(),
+                         is_public ? " (tools/fetch_data brings public sets)" : ""));
     };
-    for (const std::string& path : recipe.train_data) check_path("data.train", path);
-    for (const std::string& path : recipe.validation_data) check_path("data.validation", path);
-    check_path("weights", recipe.resolved.text("weights"));
+    const auto check_list = [&](const char* key, const std::vector<std::string>& paths) {
+        for (const std::string& path : paths) {
+            if (path.empty()) recipe.resolved.reject(key, "expected a path, found \"\"");
+            check_path(key, path);
+        }
+    };
+    if (recipe.train_data.empty()) recipe.resolved.reject("data.train", "expected files or folders, found none");
+    check_list("data.train", recipe.train_data);
+    check_list("data.validation", recipe.validation_data);
+    if (const std::string weights = recipe.resolved.text("weights"); !weights.empty()) check_path("weights", weights);
 }
 
 }  // namespace tessera::training

@@ -154,7 +154,11 @@ class Session {
 
     void evaluate() {
         if (!validation_) return;
-        validation_result_ = trainer_->evaluate(*validation_);
+        const auto take = [&] { validation_result_ = trainer_->evaluate(*validation_); };
+        if (trainer_->keeps_average())
+            trainer_->with_average(take);  // which is what the run is to leave
+        else
+            take();
         evaluated_step_ = trainer_->steps();
         // A finished run that is asked to go on is evaluated again, to the same loss.
         const std::vector<LossPoint>& recorded = metrics_->validation();

@@ -67,7 +67,8 @@ Config with_vocabulary(const Config& config, const tokenizers::Tokenizer* tokeni
 
 constexpr std::int64_t sentinels_of_spans = 100;  // as many as the published vocabularies have
 
-bool is_made(const Recipe& recipe) { return made_of(recipe.tokenizer) && !fs::exists(recipe.tokenizer); }
+// Whatever lies in the working directory under that name; ./words is a folder.
+bool is_made(const Recipe& recipe) { return made_of(recipe.tokenizer).has_value(); }
 
 // A run's own tokenizer: that of the weights it starts from, whose embeddings know those tokens, else one made from the
 // data.

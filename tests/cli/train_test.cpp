@@ -293,6 +293,9 @@ TEST_F(Train, TheLossesReportedAreThoseOfTheEnd) {
     for (const char* key : {"training_loss", "training_loss_steps", "validation_loss"})
         EXPECT_EQ(parts.find(key)->as_number(), whole.find(key)->as_number()) << key;
     EXPECT_EQ(result("parts", {"--resume"}).dump(), parts.dump());  // nothing is left to do
+    const Json average = result("average", {"ema=0.9", "steps=8"});
+    const Json of_average = json_of({"eval", at("average"), data(), "--batches", "16"});
+    EXPECT_EQ(of_average.find("loss")->as_number(), average.find("validation_loss")->as_number());
     const std::string said = expect_success(finetune("short", {"steps=3"})).out;
     EXPECT_NE(said.find(": 3 steps, training loss "), said.npos) << said;
     EXPECT_NE(said.find(" (mean of the last 3); try: "), said.npos) << said;

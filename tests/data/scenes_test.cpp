@@ -344,6 +344,19 @@ TEST(Scenes, HeldOutStylesAndFontsAreInNoOtherSet) {
     EXPECT_GE(seeds.size(), 3u);
 }
 
+TEST(Scenes, TheirPartsAreFoundBesideThem) {
+    const testing::TemporaryFolder folder;
+    std::filesystem::create_directories(folder / "all/data");
+    const auto parts_of = [&](const char* parts) {
+        const std::string json = text_of(
+            R"({"pictures": 1, "styles": [], "fonts": [], "tasks": {"caption": 1}, "parts": ")", parts, R"("})");
+        return read_scene_settings({formats::Json::parse(json, "set"), folder / "all/sets/set.scenes.json"}).parts;
+    };
+    std::filesystem::create_directories(folder / "all/sets");
+    EXPECT_TRUE(std::filesystem::equivalent(parts_of("../data"), folder / "all/data"));
+    EXPECT_EQ(parts_of("elsewhere"), "elsewhere");  // from the working directory
+}
+
 TEST(Scenes, BadFilesAreNamedWithTheirField) {
     const SceneSet set;
     const auto refuse = [&](const std::string& more, std::initializer_list<std::string> parts) {

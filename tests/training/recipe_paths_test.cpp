@@ -96,6 +96,8 @@ TEST_F(RecipePaths, WhatLeadsNowhereIsRefusedByKeyAndPath) {
     for (const char* key : {"data.train", "data.validation", "weights"})
         expect_error([&] { check_with({text_of(key, "=gone/x")}); },
                      {"recipe.json", text_of(key, ": 'gone/x': no such file"), at("work")});
+    expect_error([&] { check_with({"data.train="}); }, {"data.train", "expected a path"});
+    expect_error([&] { check_with({"data.train=[]"}); }, {"data.train", "found none"});
     expect_error([&] { check_with({"data.train=" + std::string(300, 'x')}); }, {"data.train", "no such file"});
 }
 

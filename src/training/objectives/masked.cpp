@@ -4,6 +4,7 @@
 #include "data/draws.h"
 #include "data/packed_windows.h"
 #include "data/token_words.h"
+#include "models/encoder.h"
 #include "training/objective_parts.h"
 #include "training/token_corpus.h"
 
@@ -19,6 +20,9 @@ class Masked final : public Objective {
           windows_(tokenised(inputs), text_length(inputs)),
           share_(share_in(inputs.recipe, "mask")),
           whole_words_(inputs.recipe.resolved.section("data").boolean("whole_words")) {
+        check(dynamic_cast<const models::Encoder*>(&inputs.model) != nullptr, inputs.recipe.resolved.source(),
+              ": objective: masked needs an encoder, which sees what comes after; a model of type ",
+              inputs.model.config.text("model_type"), " is none");
         const tokenizers::Tokenizer& tokenizer = tokenizer_of(inputs);
         mask_ = mask_token(inputs);
         for (std::int64_t id = 0; id < tokenizer.size(); ++id)
