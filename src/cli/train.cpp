@@ -4,6 +4,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/training_display.h"
+#include "core/error.h"
 #include "training/recipe_keys.h"
 #include "training/session.h"
 
@@ -33,7 +34,7 @@ int train_command(const std::vector<std::string>& arguments) {
     bool resume = false, overwrite = false, keys = false, json = false;
     Arguments parser("train", "Trains a model as a recipe says, and leaves a folder that can be run at once.",
                      "tessera train recipes/transformer.quick.json steps=200 -o runs/whale");
-    parser.optional_positional("RECIPE", file, "a JSON file; --keys lists what it may say");
+    parser.optional_positional("RECIPE", file, "a JSON file, or the folder of a run; --keys lists what it may say");
     parser.optional_positionals("KEY=VALUE", overrides,
                                 "settings in place of the recipe's, such as steps=200 optimizer.learning_rate=1e-3");
     parser.option("-o,--output", folder, "the folder to write; runs/NAME of the recipe if not given");
@@ -49,6 +50,12 @@ int train_command(const std::vector<std::string>& arguments) {
     if (file.empty()) {
         std::fprintf(stderr, "tessera train: RECIPE is missing; see tessera train --help\n");
         return 2;
+    }
+    if (std::filesystem::is_directory(file)) {  // of a run, which goes on where it is
+        check(resume || !folder.empty(), file,
+              ": the folder of a run: --resume goes on with it, -o does it again elsewhere");
+        if (folder.empty()) folder = file;
+        file = std::filesystem::path(file) / "recipe.json";
     }
     const training::Recipe recipe = training::read_recipe(training::resolve_recipe_file(file, overrides));
     const std::string home = folder_for(file, folder);

@@ -23,9 +23,19 @@ Value choose(const Config& config, const char* field, std::initializer_list<std:
     config.reject(field, text_of("expected one of ", names, ", found \"", given, "\""));
 }
 
+constexpr double unbounded = 1e300;
+
 double from_zero(const Config& config, const char* field, double below) {
     const double value = config.number(field);
-    if (!(value >= 0 && value < below)) config.reject(field, text_of("expected 0 to ", below, ", found ", value));
+    if (!(value >= 0 && value < below))
+        config.reject(field, text_of("expected a number from 0", below < unbounded ? text_of(" to below ", below) : "",
+                                     ", found ", value));
+    return value;
+}
+
+double share(const Config& config, const char* field) {
+    const double value = config.number(field);
+    if (!(value >= 0 && value <= 1)) config.reject(field, text_of("expected a share from 0 to 1, found ", value));
     return value;
 }
 
@@ -35,7 +45,6 @@ double above_zero(const Config& config, const char* field) {
     return value;
 }
 
-constexpr double unbounded = 1e300;
 constexpr std::int64_t most_shards = 1 << 20;
 
 void read_optimizer(const Config& optimizer, Recipe& recipe) {
@@ -63,7 +72,7 @@ Schedule read_schedule(const Config& resolved, std::int64_t steps) {
             .peak = from_zero(resolved.section("optimizer"), "learning_rate", unbounded),
             .warmup_steps = section.integer("warmup"),
             .total_steps = steps,
-            .floor_fraction = from_zero(section, "floor", 1.0000001)};
+            .floor_fraction = share(section, "floor")};
 }
 
 // "i/n": part i of n, from 0.
@@ -102,6 +111,8 @@ Recipe read_recipe(const Config& resolved) {
                  sample = resolved.section("sample"), save = resolved.section("save");
     Recipe recipe;
     recipe.resolved = resolved;
+    if (*resolved.json().find("model") == formats::Json(""))
+        resolved.reject("model", "expected a checkpoint, a config.json or a preset's name, found \"\"");
     recipe.objective = resolved.text("objective");
     recipe.tokenizer = resolved.text("tokenizer");
     recipe.train_data = data.texts("train");

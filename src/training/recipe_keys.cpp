@@ -121,7 +121,16 @@ constexpr std::pair<std::string_view, const char*> elsewhere[] = {
     {"dataset", "data.train"},
 };
 
+[[noreturn]] void reject_section(const std::string& name, const std::string& source) {
+    std::string members;
+    for (const RecipeKey& key : keys)
+        if (std::string_view(key.name).starts_with(name + "."))
+            members += text_of(members.empty() ? "" : ", ", key.name);
+    fail(source, ": '", name, "' is a section: ", members);
+}
+
 [[noreturn]] void reject_unknown(const std::string& name, const std::string& source) {
+    if (is_section(name)) reject_section(name, source);
     std::vector<std::string> known;
     for (const RecipeKey& key : keys) known.emplace_back(key.name);
     const std::string last = name.substr(name.rfind('.') + 1);

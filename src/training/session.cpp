@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "models/adapters.h"
 #include "models/classes.h"
+#include "models/summary.h"
 #include "training/counting.h"
 #include "training/epochs.h"
 #include "training/held_out.h"
@@ -53,6 +54,9 @@ class Session {
                                           .on_preparation = events_.on_preparation});
         if (options_.resume && events_.on_resume) events_.on_resume(first_step, changes);
         if (!earlier && !start_.new_head.empty() && events_.on_new_head) events_.on_new_head(start_.new_head);
+        if (recipe_.sample_every > 0 && !models::summarise(*start_.model).generates)
+            recipe_.resolved.reject("sample.every", text_of("a model of type ", start_.model->config.text("model_type"),
+                                                            " continues no texts"));
         folder_.check_room(room_needed());
         objective_ = make_objective(inputs(recipe_.train_data));
         settle_steps(recipe_, objective_->examples());

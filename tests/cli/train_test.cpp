@@ -252,7 +252,8 @@ TEST_F(Train, OtherSettingsAreRecordedOrRefused) {
               R"({"step":2,"key":"optimizer.learning_rate","old":0.01,"new":0.005})");
     EXPECT_NE(folder_.read("out/metrics.jsonl").find(R"({"step":2,"resumed":{"steps":{"old":2,"new":3},)"),
               std::string::npos);
-    expect_success({"train", at("out/recipe.json"), "--resume", "-o", at("out")});  // as it says itself
+    expect_success({"train", at("out"), "--resume"});  // as it says itself
+    expect_refusal(1, {"train", at("out")}, {"out", "--resume", "-o"});
     fs::remove(folder_ / "out/recipe.json");
     expect_refusal(1, resume({"steps=4"}), {"out/recipe.json", "is missing"});
     EXPECT_TRUE(
@@ -343,6 +344,19 @@ TEST_F(Train, SamplesKeepTheirLines) {
     const std::string out =
         expect_success(finetune("out", {"steps=1", "sample.every=1", "sample.tokens=1", "sample.prompt=one\ntwo"})).out;
     EXPECT_NE(out.find("step 1:\n    one\n    two"), out.npos) << out;
+}
+
+TEST_F(Train, SamplesEndWherePositionsDo) {
+    folder_.write("recipe.json", R"({"model": {"model_type": "gpt2", "n_embd": 16, "n_layer": 1, "n_head": 2,
+        "n_positions": 8}, "tokenizer": "characters", "data": {"train": "book.txt", "length": 8}, "batch": 1, "steps": 1,
+        "sample": {"every": 1}})");
+    expect_success({"train", at("recipe.json"), "sample.tokens=50", "-o", at("out")});
+    expect_success({"train", at("recipe.json"), "sample.prompt=Line after line after line", "-o", at("long")});
+    expect_refusal(1,
+                   {"train", at("recipe.json"), R"(model={"model_type": "bert", "hidden_size": 16,
+        "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 12})",
+                    "objective=masked", "-o", at("x")},
+                   {"sample.every", "bert", "continues no texts"});
 }
 
 TEST_F(Train, AWindowOfOneTokenIsRefusedBeforeTraining) {

@@ -172,7 +172,11 @@ TEST(Recipe, ValuesThatMakeNoSenseAreRefused) {
     expect_error([] { read(least, {"batch=0"}); }, {"batch"});
     expect_error([] { read(least, {"ema=1"}); }, {"ema"});
     expect_error([] { read(least, {"optimizer.beta1=1"}); }, {"beta1"});
-    expect_error([] { read(least, {"clip=-1"}); }, {"clip"});
+    expect_error([] { read(least, {"clip=-1"}); }, {"clip", "expected a number from 0, found -1"});
+    expect_error([] { read(least, {"schedule.floor=2"}); }, {"schedule.floor", "a share from 0 to 1, found 2"});
+    expect_error([] { read(least, {"model="}); }, {"model", "found \"\""});
+    expect_error([] { read(least, {"optimizer=sgd"}); }, {"'optimizer' is a section", "optimizer.name"});
+    expect_error([] { read(with(R"("save": 100)")); }, {"'save' is a section: save.every, save.keep"});
 }
 
 TEST(Recipe, LoraTargetsMayStandInOneText) {
