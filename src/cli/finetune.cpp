@@ -101,10 +101,11 @@ int finetune_command(const std::vector<std::string>& arguments) {
                        "files or folders to learn from, and key=value settings (tessera train --keys lists them)");
     parser.option("--lora", request.lora,
                   "learn adapters only: r=16,alpha=32,dropout=0.05,targets=q_proj+v_proj (or all-linear)");
-    parser.option("--steps", request.steps, "how many steps (1000 if neither these nor epochs are given)");
-    parser.option("--epochs", request.epochs, "how often to learn from all of the data, in place of --steps");
-    parser.option("--batch", request.batch, "texts or pictures of one step (8)");
-    parser.option("--lr", request.rate, "the highest learning rate (2e-5, or 2e-4 with --lora)");
+    parser.option("--steps", request.steps, "how many steps (default: 1000)");
+    parser.option("--epochs", request.epochs,
+                  "how often to learn from all of the data (default: as long as --steps says)");
+    parser.option("--batch", request.batch, "texts or pictures of one step (default: 8)");
+    parser.option("--lr", request.rate, "the highest learning rate (default: 2e-5, or 2e-4 with --lora)");
     parser.option("-o,--output", request.folder, "the folder to write");
     parser.flag("--resume", request.resume, "go on from the newest checkpoint in the folder");
     parser.flag("--overwrite", request.overwrite, "remove the checkpoints of an earlier run in the folder");

@@ -215,7 +215,7 @@ int train_with_display(const training::Recipe& recipe, const training::SessionOp
 }
 
 std::string outcome(const training::SessionResult& result) {
-    std::string text = fmt::format("{} steps", result.steps);
+    std::string text = fmt::format("{} step{}", result.steps, result.steps == 1 ? "" : "s");
     if (std::isfinite(result.loss))
         text += fmt::format(", training loss {:.4f}{}", result.loss,
                             result.loss_steps > 0 ? fmt::format(" (mean of the last {})", result.loss_steps) : "");

@@ -195,6 +195,25 @@ TEST(SpanObjective, TheDecoderReadsTheLabelsShiftedByOne) {
     EXPECT_EQ(objective->loss(test.model(), batch, {}).item(), test.model().loss(given).item());
 }
 
+// A model that sees what it is to foretell learns to repeat it, with a loss that means nothing.
+TEST(TextObjectives, AreRefusedForModelsThatSeeTheAnswer) {
+    const testing::TemporaryFolder folder;
+    folder.write("a.txt", "some text that is long enough for a window or two of sixteen tokens");
+    const std::string sizes = R"("hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+        "intermediate_size": 12, "max_position_embeddings": 16)";
+    const auto refuse = [&](const std::string& model, const char* objective, std::initializer_list<std::string> parts) {
+        const ObjectiveCase test(folder,
+                                 text_of(R"({"model": {)", model, R"(}, "tokenizer": "characters", "objective": ")",
+                                         objective, R"(", "data": {"length": 8}})"),
+                                 "a.txt");
+        expect_error([&] { test.make(); }, parts);
+    };
+    refuse(R"("model_type": "bert", )" + sizes, "causal", {"objective", "bert", "masked"});
+    refuse(R"("model_type": "t5", "d_model": 8, "d_kv": 4, "d_ff": 12, "num_layers": 1, "num_heads": 2)", "causal",
+           {"objective", "t5", "span"});
+    refuse(R"("model_type": "llama", )" + sizes, "masked", {"objective", "llama", "an encoder"});
+}
+
 TEST(SpanObjective, NeedsSentinelsAndADecoder) {
     const TemporaryFolder folder;
     folder.write("a.txt", some_text(4000));

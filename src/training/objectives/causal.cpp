@@ -1,6 +1,7 @@
 // Causal language modelling: every token from those before it, in packed windows without attention across documents.
 #include "core/error.h"
 #include "data/packed_windows.h"
+#include "models/encoder.h"
 #include "training/objective_parts.h"
 #include "training/token_corpus.h"
 
@@ -10,6 +11,11 @@ namespace {
 class Causal final : public Objective {
    public:
     explicit Causal(const ObjectiveInputs& inputs) : windows_(tokenised(inputs), text_length(inputs)) {
+        const bool sees_all = dynamic_cast<const models::Encoder*>(&inputs.model) != nullptr;
+        check(!sees_all && !inputs.model.has_encoder(), inputs.recipe.resolved.source(),
+              ": objective: causal needs a model that sees only what comes before, and one of type ",
+              inputs.model.config.text("model_type"), " reads the whole text; it learns by ",
+              sees_all ? "masked" : "span, denoise or pairs");
         if (windows_.length() < 2)
             inputs.recipe.resolved.reject("data.length",
                                           text_of("expected at least 2, found ", windows_.length(),
