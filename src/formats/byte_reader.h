@@ -43,8 +43,8 @@ class ByteReader {
 
    private:
     const std::byte* take(std::uint64_t count, std::string_view field) {
-        check(count <= remaining(), source_, ": ", field, ": needs ", count, " bytes, but the file ends after ",
-              remaining());
+        check(count <= remaining(), source_, ": ", field, ": the file ends within it: ", count, " bytes are expected, ",
+              remaining(), " are there");
         const std::byte* place = bytes_.data() + position_;
         position_ += static_cast<std::size_t>(count);
         return place;

@@ -107,7 +107,12 @@ class JsonBuilder {
             const std::size_t end = what.find(head);
             if (end != std::string::npos) what = what.substr(end + head.size());
         }
-        return what;
+        // "syntax error while parsing object key - unexpected '}'; expected …"
+        constexpr std::string_view error = "syntax error while parsing ", dash = " - ";
+        const std::size_t end = what.find(dash);
+        if (!what.starts_with(error) || end == what.npos) return what;
+        const std::string part = what.substr(error.size(), end - error.size());
+        return text_of(part == "value" ? "no JSON" : text_of("no JSON ", part), ": ", what.substr(end + dash.size()));
     }
 
     std::string_view text_;
@@ -124,6 +129,7 @@ Json Json::parse(std::string_view text, const std::string& source, const JsonLim
     // The parser would take a zero byte for the end of the text.
     const std::size_t zero = text.find('\0');
     check(zero == std::string_view::npos, source, ": byte ", zero, ": a zero byte");
+    check(text.find_first_not_of(" \t\r\n") != std::string_view::npos, source, ": is empty; JSON is expected");
     JsonBuilder builder(text, source, limits);
     nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
     return builder.take();

@@ -2,6 +2,7 @@
 // and without the cache.
 #include "parity/model.h"
 
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -98,6 +99,18 @@ void check_gradients(const Case& run, Model& model) {
 
 Tensor first_row(const Tensor& x) { return x.defined() ? ops::slice(x, 0, 0, 1) : x; }
 
+// The token that an encoder–decoder's text begins with.
+std::int64_t decoder_start(const Case& run, const Model& model) {
+    const auto found = run.expected.metadata.find("decoder_start");
+    if (found == run.expected.metadata.end()) return model.config.integer("decoder_start_token_id");
+    const std::string& text = found->second;
+    std::int64_t id = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+    check(error == std::errc() && end == text.data() + text.size() && id >= 0,
+          (run.folder / "expected.safetensors").string(), ": metadata decoder_start: '", text, "' is no token id");
+    return id;
+}
+
 // What greedy_tokens continue: greedy_prompt, or for an encoder–decoder the first input from its start token, or all
 // inputs.
 Batch greedy_prompt(const Case& run, const Model& model) {
@@ -105,9 +118,7 @@ Batch greedy_prompt(const Case& run, const Model& model) {
     Batch batch = batch_of(run, "");
     batch.labels = {};
     if (!batch.decoder_input_ids.defined()) return batch;
-    const auto start = run.expected.metadata.find("decoder_start");
-    const std::int64_t first = start != run.expected.metadata.end() ? std::stoll(start->second)
-                                                                    : model.config.integer("decoder_start_token_id");
+    const std::int64_t first = decoder_start(run, model);
     batch.input_ids = first_row(batch.input_ids);
     batch.attention_mask = first_row(batch.attention_mask);
     batch.decoder_input_ids = Tensor::from<std::int64_t>({first}, {1, 1}).to(run.device);

@@ -62,6 +62,7 @@ RegisterTokenizerFile::RegisterTokenizerFile(const TokenizerFile& kind) {
 std::shared_ptr<const Tokenizer> open_tokenizer(const fs::path& folder_or_file) {
     check(fs::exists(folder_or_file), folder_or_file.string(), ": no such file or folder");
     const bool folder = fs::is_directory(folder_or_file);
+    check(folder || fs::is_regular_file(folder_or_file), folder_or_file.string(), ": neither a file nor a folder");
     std::shared_ptr<Tokenizer> tokenizer =
         folder ? open_folder(folder_or_file) : kind_of(folder_or_file).open(folder_or_file);
     apply(read_tokenizer_config(folder ? folder_or_file : folder_or_file.parent_path()), *tokenizer);

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "data/lines.h"
+#include "formats/byte_reader.h"
 #include "ops/binary.h"
 #include "ops/random.h"
 #include "ops/reduce.h"
@@ -59,7 +60,7 @@ double number_in(std::string_view text, const std::string& where) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     check(error == std::errc() && end == text.data() + text.size() && std::isfinite(value) && std::abs(value) < 1e100,
-          where, ": expected a number, found '", text, "'");
+          where, ": expected a number, found ", formats::shown(text));
     return value;
 }
 

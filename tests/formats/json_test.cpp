@@ -87,7 +87,10 @@ TEST(Json, StringsComeBack) {
 
 TEST(Json, ErrorsSayWhere) {
     expect_refused("{\n  \"a\": 1,\n  \"b\": }", {"line 3", "byte 19"});
-    expect_refused("", {"line 1", "byte 0"});
+    expect_refused("", {"is empty"});
+    expect_refused(" \n\t", {"is empty"});
+    expect_refused("hello", {"line 1, byte 0: no JSON: "});
+    expect_refused("{\"a\": 1,}", {"byte 8: no JSON object key: "});
     expect_refused("[1, 2", {"line 1"});
     expect_refused("{} x", {"byte 3"});
     expect_refused("[1] // note", {"byte 4"});

@@ -98,7 +98,8 @@ TrainedTokenizer train_tokenizer(const std::vector<std::filesystem::path>& corpu
     const auto pre_tokenizer = read_pre_tokenizer(Component(frame.pre_tokenizer, "training", "pre_tokenizer"), false);
     const WordCounts words =
         count_words(corpus, {.normalizer = normalizer.get(), .pre_tokenizer = pre_tokenizer.get()}, reports("reading"));
-    check(!words.empty(), "training: the corpus has no text");
+    check(!words.empty(), corpus.front().string(), corpus.size() > 1 ? " and the other files" : "",
+          ": there is no text to learn from");
 
     if (training.kind == "unigram") {
         const std::vector<ScoredToken> tokens = train_unigram(
