@@ -8,6 +8,7 @@
 #include "cli/generation_arguments.h"
 #include "cli/line_reader.h"
 #include "cli/terminal.h"
+#include "cli/terminal_text.h"
 #include "formats/image.h"
 #include "formats/json.h"
 #include "inference/chat_prompt.h"
@@ -172,8 +173,9 @@ class Chat {
                      is_error_terminal() ? faint(speed_line(speed)).c_str() : speed_line(speed).c_str());
     }
 
-    static void print(const std::string& piece) {
-        std::fwrite(piece.data(), 1, piece.size(), stdout);
+    void print(const std::string& piece) {
+        const std::string text = shown_.add(piece);
+        std::fwrite(text.data(), 1, text.size(), stdout);
         std::fflush(stdout);
     }
 
@@ -192,6 +194,7 @@ class Chat {
     std::vector<formats::Image> pictures_;
     bool asked_about_pictures_ = false;
     std::uint64_t turn_ = 0;
+    TerminalText shown_;
 };
 
 }  // namespace
@@ -201,11 +204,12 @@ int chat_command(const std::vector<std::string>& arguments) {
     GenerationArguments how;
     Arguments parser("chat", "A conversation with a model, line by line. In it, /help lists what else can be said.",
                      "tessera chat DIR --system \"Answer in one sentence.\"");
-    parser.positional("DIR", folder, "a folder of the Hub's layout or of adapters, or a .gguf file");
-    parser.option("--system", system, "what the model is told before everything else");
-    parser.option("--tokenizer", tokenizer, "a tokenizer's file or folder, where it is not the model's own");
-    parser.option("--adapter", adapter, "a folder of LoRA adapters to apply to the model");
-    how.declare_stops(parser);
+    parser.model("DIR", folder, "a folder of the Hub's layout or of adapters, or a .gguf file");
+    parser.option("--system,--system-prompt", system,
+                  "what the model is told before everything else (default: nothing)");
+    parser.option("--tokenizer FILE", tokenizer, "a tokenizer's file or folder (default: the model's own)");
+    parser.option("--adapter DIR", adapter, "a folder of LoRA adapters to apply to the model (default: none)");
+    how.declare_stops(parser, 1024);
     how.declare_sampling(parser);
     parser.device(device);
     if (const auto status = parser.parse(arguments)) return *status;

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cli/generate_request.h"
+#include "cli/terminal_text.h"
 #include "inference/streamed_text.h"
 #include "models/catalog.h"
 #include "models/vision.h"
@@ -38,10 +39,11 @@ std::span<const std::int64_t> before(const TextModel& model, const std::vector<s
 class Printer {
    public:
     explicit Printer(bool active) : active_(active) {}
-    void text(const std::string& piece) const {
-        if (!active_ || piece.empty()) return;
-        std::fwrite(piece.data(), 1, piece.size(), stdout);
-        std::fflush(stdout);
+    void text(const std::string& piece) {
+        if (active_ && !piece.empty()) write(shown_.add(piece));
+    }
+    void finish() {
+        if (active_) write(shown_.finish());
     }
     void id(std::int64_t id) {
         text(text_of(first_ ? "" : ",", id));
@@ -49,7 +51,13 @@ class Printer {
     }
 
    private:
+    static void write(const std::string& text) {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        std::fflush(stdout);
+    }
+
     bool active_, first_ = true;
+    TerminalText shown_;
 };
 
 bool can_shift(const TextModel& model) {
@@ -115,6 +123,7 @@ Answers sample(const GenerateRequest& request, const TextModel& model, const inf
         if (generated.endings[row] == inference::Ending::context) out.rows[row].ending = "context";
         if (!streams.empty() && streams[row].stopped()) out.rows[row].ending = "stop";
     }
+    printer.finish();
     out.speed.read_seconds = generated.read_seconds;
     out.speed.step_seconds = generated.step_seconds;
     out.speed.fed = generated.fed;

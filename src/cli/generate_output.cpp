@@ -5,6 +5,7 @@
 
 #include "cli/generate_request.h"
 #include "cli/terminal.h"
+#include "cli/terminal_text.h"
 
 namespace tessera::cli {
 namespace {
@@ -83,7 +84,8 @@ void print_text(const GenerateRequest& request, const TextModel& model, const An
         const Answer& answer = answers.rows[row];
         if (!streamed && model.tokenizer) {
             if (several) std::printf("%s\n", bold(text_of("[", row + 1, "]")).c_str());
-            std::fwrite(answer.text.data(), 1, answer.text.size(), stdout);
+            const std::string text = for_terminal(answer.text);
+            std::fwrite(text.data(), 1, text.size(), stdout);
         } else if (!streamed) {
             for (std::size_t i = 0; i < answer.tokens.size(); ++i)
                 std::printf(i == 0 ? "%lld" : ",%lld", static_cast<long long>(answer.tokens[i]));

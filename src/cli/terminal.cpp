@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "cli/terminal_text.h"
 #include "core/error.h"
 
 namespace tessera::cli {
@@ -41,13 +42,7 @@ std::string faint(const std::string& text) { return coloured("2", text); }
 
 std::string one_line(const std::string& text) {
     constexpr std::size_t longest = 4000;
-    std::string line;
-    for (const char c : text.substr(0, longest)) {
-        char escaped[8];
-        std::snprintf(escaped, sizeof escaped, "\\x%02x", static_cast<unsigned char>(c));
-        const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-        line += is_control ? escaped : std::string(1, c);
-    }
+    const std::string line = harmless_line(std::string_view(text).substr(0, longest));
     return text.size() > longest ? line + "…" : line;
 }
 

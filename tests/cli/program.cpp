@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +46,27 @@ Answer run_program(const std::vector<std::string>& arguments, const std::string&
     int status = 0;
     EXPECT_EQ(waitpid(child, &status, 0), child);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder.read("out"), folder.read("err")};
+}
+
+Answer run_on_terminal(const std::vector<std::string>& arguments) {
+    int terminal = -1;
+    const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (child == 0) {
+        std::vector<char*> words{const_cast<char*>("tessera")};
+        for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+        words.push_back(nullptr);
+        alarm(60);
+        execv(TESSERA_PROGRAM, words.data());
+        _exit(127);
+    }
+    std::string shown;
+    char buffer[4096];
+    for (ssize_t count = 0; (count = read(terminal, buffer, sizeof buffer)) > 0;)
+        shown.append(buffer, static_cast<std::size_t>(count));
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    close(terminal);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, shown, ""};
 }
 
 bool run_and_kill(const std::vector<std::string>& arguments, std::chrono::milliseconds after) {

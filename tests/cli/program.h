@@ -14,6 +14,8 @@ struct Answer {
 
 // `input` is what stands on its standard input.
 Answer run_program(const std::vector<std::string>& arguments, const std::string& input = "");
+// The same with standard output and standard error on a terminal: all that was shown there, in `out`.
+Answer run_on_terminal(const std::vector<std::string>& arguments);
 // Starts it and kills it without warning after that long. False where it had ended before.
 bool run_and_kill(const std::vector<std::string>& arguments, std::chrono::milliseconds after);
 
