@@ -1,22 +1,14 @@
-// Texts of a command line, where - stands for the lines of standard input.
+// Texts that a command is given: on its line, where - stands for the lines of standard input, and in files.
 #pragma once
 
-#include <iostream>
 #include <string>
 #include <vector>
 
 namespace tessera::cli {
 
-inline std::vector<std::string> input_texts(const std::vector<std::string>& given) {
-    std::vector<std::string> texts;
-    for (const std::string& text : given) {
-        if (text != "-") {
-            texts.push_back(text);
-            continue;
-        }
-        for (std::string line; std::getline(std::cin, line);) texts.push_back(line);
-    }
-    return texts;
-}
+// The texts of the line, then each line of each file.
+std::vector<std::string> input_texts(const std::vector<std::string>& given, const std::vector<std::string>& files);
+// A whole file, without the end of its last line.
+std::string file_text(const std::string& path);
 
 }  // namespace tessera::cli
