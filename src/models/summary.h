@@ -14,11 +14,21 @@ struct Part {
     std::int64_t parameters = 0;
 };
 
+// Layers that stand one after another: of a decoder, an encoder, a vision tower.
+struct Stack {
+    std::string name;  // as in the names of its parameters; empty: the model is this one stack
+    std::int64_t layers = 0;
+    // Of its attention, the first layer's; 0 where it has none.
+    std::int64_t width = 0, heads = 0, kv_heads = 0, head_width = 0;
+};
+
 struct Summary {
     std::vector<Part> parts;  // in the order of the model
     std::int64_t parameters = 0;
     std::int64_t active_parameters = 0;  // that one token goes through; fewer than all where experts are chosen
     bool generates = false;
+    std::vector<Stack> stacks;
+    std::int64_t vocabulary = 0;  // how many tokens have an embedding; 0: none
     // Numbers that the cache keeps for each token, in all layers; what it would be if every query head had its own.
     std::int64_t cache_per_token = 0, full_cache_per_token = 0;
     std::int64_t window = 0;  // the largest number of tokens that all layers keep; 0: as many as there are
