@@ -21,17 +21,29 @@ class Arguments {
     void positionals(const std::string& name, std::vector<std::string>& values,
                      const std::string& help);  // at least one
     void optional_positionals(const std::string& name, std::vector<std::string>& values, const std::string& help);
-    void option(const std::string& name, std::string& value, const std::string& help);
-    void option(const std::string& name, std::int64_t& value, const std::string& help);
-    void option(const std::string& name, std::optional<std::int64_t>& value, const std::string& help);
-    void option(const std::string& name, std::optional<double>& value, const std::string& help);
-    void option(const std::string& name, std::vector<std::string>& values, const std::string& help);  // may be repeated
-    void flag(const std::string& name, bool& value, const std::string& help);
-    void device(std::string& value);  // --device cpu|cuda
+    // The first positional, a model, which may be given as -m MODEL too, wherever that stands.
+    void model(const std::string& name, std::string& value, const std::string& help);
+    void optional_model(const std::string& name, std::string& value, const std::string& help);
+    // Positional texts, which may be given by -p TEXT too, and files of them by -f FILE.
+    void texts(const std::string& name, std::vector<std::string>& values, std::vector<std::string>& files,
+               const std::string& help, const std::string& file_help);
+
+    // `names`: "-n,--max-new,--max-tokens": the first of either kind is shown, others are listed as "also …".
+    void option(const std::string& names, std::string& value, const std::string& help);
+    void option(const std::string& names, std::int64_t& value, const std::string& help);
+    void option(const std::string& names, std::optional<std::int64_t>& value, const std::string& help);
+    void option(const std::string& names, std::optional<double>& value, const std::string& help);
+    void option(const std::string& names, std::vector<std::string>& values,
+                const std::string& help);  // may be repeated
+    void flag(const std::string& names, bool& value, const std::string& help);
+    void threads();                   // -t, --threads
+    void device(std::string& value);  // --device cpu|cuda, and --threads
     void json(bool& value);           // --json
 
     // Nothing when the command should run; otherwise the status to exit with: 0 after --help, 2 after wrong usage.
     std::optional<int> parse(const std::vector<std::string>& arguments);
+    // Wrong usage that the command itself found: says so and gives the status to exit with.
+    int refuse(const std::string& reason) const;
 
    private:
     struct Implementation;

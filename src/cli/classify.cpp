@@ -34,7 +34,7 @@ std::vector<std::string> labels_of(const std::vector<std::string>& lists) {
 // What the command was asked, whatever it looks at.
 struct Request {
     std::string folder;
-    std::vector<std::string> given, images;
+    std::vector<std::string> given, files, images;
     inference::ClassifierOptions options = {};
     std::int64_t top = 5;
     bool json = false;
@@ -94,11 +94,11 @@ int classify_pictures(const Request& request) {
 }
 
 int classify_texts(const Request& request) {
-    if (request.given.empty()) return missing("TEXT");
+    if (request.given.empty() && request.files.empty()) return missing("TEXT");
     check(request.options.labels.empty(), "--labels: ", request.folder, " has classes of its own and takes no labels");
     const inference::TextClassifier classifier(request.folder, request.options.device);
-    const std::vector<std::string> texts = input_texts(request.given);
-    check(!texts.empty(), "no texts on standard input");
+    const std::vector<std::string> texts = input_texts(request.given, request.files);
+    check(!texts.empty(), "there are no texts: standard input and the files are empty");
     Answers answers("text", request);
     constexpr std::size_t batch = 32;
     for (std::size_t begin = 0; begin < texts.size(); begin += batch) {
@@ -123,11 +123,13 @@ int classify_command(const std::vector<std::string>& arguments) {
                      "or for a model that compares pictures with texts, how well each label fits.",
                      "tessera classify DIR --image cat.jpg --labels \"a cat,a dog,two cats\"\n"
                      "  tessera classify DIR \"You have won a prize!\"");
-    parser.positional("DIR", request.folder, "a folder of the Hub's layout");
-    parser.optional_positionals("INPUT", request.given,
-                                "pictures, or for a model of texts, texts; -: each line of standard input");
-    parser.option("--image", request.images, "a PNG, JPEG, WebP or GIF file; may be repeated");
-    parser.option("--labels", lists, "labels to choose from, separated by commas; may be repeated");
+    parser.model("DIR", request.folder, "a folder of the Hub's layout");
+    parser.texts("INPUT", request.given, request.files,
+                 "pictures, or for a model of texts, texts; -: each line of standard input",
+                 "a file of which each line is a text; may be repeated");
+    parser.option("--image FILE", request.images, "a PNG, JPEG, WebP or GIF file; may be repeated");
+    parser.option("--labels", lists,
+                  "labels to choose from, separated by commas; may be repeated (default: the model's classes)");
     parser.option("--template", request.options.sentence, "the sentence that a label is put into, at {}");
     parser.option("--top", request.top, "how many labels to show; 0: all");
     parser.device(device_name);

@@ -145,15 +145,16 @@ int compare_command(const std::vector<std::string>& arguments) {
                      "tessera compare recipes/shapes/*.quick.json steps=100 -o runs/shapes");
     parser.positionals("RECIPE", request.words,
                        "recipes, or folders of runs that are over; and key=value settings for all the recipes");
-    parser.option("-o,--output", request.folder, "the folder to write; each recipe's run is a folder in it");
+    parser.option("-o,--output DIR", request.folder,
+                  "the folder to write, needed; each recipe's run is a folder in it");
     parser.option("--context", request.context, "how long the text is after which decoding is measured, in tokens");
     parser.flag("--resume", request.resume, "keep runs that are over, go on with those that are not");
     parser.flag("--overwrite", request.overwrite, "remove the checkpoints of earlier runs in the folder");
+    parser.threads();
     parser.json(request.json);
     if (const auto status = parser.parse(arguments)) return *status;
     if (request.folder.empty()) {
-        std::fprintf(stderr, "tessera compare: -o DIR is missing; see tessera compare --help\n");
-        return 2;
+        return parser.refuse("-o DIR is missing");
     }
     constexpr std::int64_t longest_context = 1 << 20;
     check(request.context > 0 && request.context <= longest_context, "--context: expected 1 to ", longest_context,

@@ -47,11 +47,10 @@ int convert_command(const std::vector<std::string>& arguments) {
                      "Writes a model again, in another dtype or cut into other files. Everything beside the weights\n"
                      "(tokenizer, templates) goes along.",
                      "tessera convert DIR OUT --dtype bf16 --max-shard 5GB");
-    parser.positional("DIR", source,
-                      "the model: a folder of the Hub's layout, a .gguf file, or one of llama2.c (.bin)");
+    parser.model("DIR", source, "the model: a folder of the Hub's layout, a .gguf file, or one of llama2.c (.bin)");
     parser.positional("OUT", folder, "the folder to write");
-    parser.option("--dtype", dtype_name, "f32, bf16 or f16; as it is unless given");
-    parser.option("--max-shard", max_shard, "the largest file, e.g. 5GB");
+    parser.option("--dtype NAME", dtype_name, "f32, bf16 or f16 (default: as it is)");
+    parser.option("--max-shard SIZE", max_shard, "the largest file, e.g. 5GB");
     if (const auto status = parser.parse(arguments)) return *status;
 
     formats::WriteOptions options{.max_shard_bytes = bytes_named(max_shard, "--max-shard")};

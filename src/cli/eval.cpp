@@ -219,7 +219,7 @@ int eval_command(const std::vector<std::string>& arguments) {
                      "classifiers the accuracy, for pictures with texts how often the right text is found, for "
                      "sentence pairs BLEU.",
                      "tessera eval DIR held-out.txt data.length=256");
-    parser.positional("DIR", wanted.folder, "a folder of the Hub's layout or of adapters, or a checkpoint file");
+    parser.model("DIR", wanted.folder, "a folder of the Hub's layout or of adapters, or a checkpoint file");
     parser.positionals("DATA", data, "files or folders, and key=value settings (tessera train --keys lists them)");
     parser.option("--batches", wanted.batches, "stop after so many; 0: all of the data");
     parser.option("--beams", wanted.beams, "of the translations that BLEU is taken of, for sentence pairs");

@@ -3,6 +3,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/input_texts.h"
 #include "cli/terminal.h"
 #include "formats/json.h"
 #include "inference/fill_mask.h"
@@ -10,23 +11,27 @@
 namespace tessera::cli {
 
 int fill_command(const std::vector<std::string>& arguments) {
-    std::string folder, text, device = "cpu";
+    std::string folder, device = "cpu";
+    std::vector<std::string> texts, files;
     std::int64_t top = 5;
     bool json = false;
     Arguments parser("fill", "Fills the gaps of a text with a masked language model.",
                      "tessera fill DIR \"Paris is the [MASK] of France.\"");
-    parser.positional("DIR", folder, "a folder of the Hub's layout");
-    parser.positional("TEXT", text, "a text with the model's mask token, [MASK] or <mask>");
+    parser.model("DIR", folder, "a folder of the Hub's layout");
+    parser.texts("TEXT", texts, files, "a text with the model's mask token, [MASK] or <mask>",
+                 "a file that holds the text (default: TEXT)");
     parser.option("--top", top, "how many tokens to show for each gap");
     parser.device(device);
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
+    const std::size_t given = texts.size() + files.size();
+    if (given != 1) return parser.refuse(given == 0 ? "TEXT is missing" : text_of("expected one text, found ", given));
     check(top > 0, "--top: expected 1 or more, found ", top);
 
     const inference::TextModel model =
         inference::open_text_model(folder, {}, device_named(device), inference::NeedsTokenizer::yes);
     formats::Json out = formats::Json::array();
-    for (const auto& gap : inference::fill_mask(model, text, top)) {
+    for (const auto& gap : inference::fill_mask(model, files.empty() ? texts[0] : file_text(files[0]), top)) {
         formats::Json list = formats::Json::array();
         for (const inference::Filler& filler : gap) {
             if (!json)

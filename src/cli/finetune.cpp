@@ -96,19 +96,21 @@ int finetune_command(const std::vector<std::string>& arguments) {
     Request request;
     Arguments parser("finetune", "Goes on training a checkpoint with data of your own, whole or by LoRA adapters.",
                      "tessera finetune DIR notes.txt --lora r=16,alpha=32,targets=q_proj+v_proj --steps 200 -o OUT");
-    parser.positional("DIR", request.model, "a folder of the Hub's layout, or a checkpoint file");
+    parser.model("DIR", request.model, "a folder of the Hub's layout, or a checkpoint file");
     parser.positionals("DATA", request.data,
                        "files or folders to learn from, and key=value settings (tessera train --keys lists them)");
     parser.option("--lora", request.lora,
-                  "learn adapters only: r=16,alpha=32,dropout=0.05,targets=q_proj+v_proj (or all-linear)");
+                  "learn adapters only: r=16,alpha=32,dropout=0.05,targets=q_proj+v_proj (or all-linear; default: the "
+                  "whole model)");
     parser.option("--steps", request.steps, "how many steps (default: 1000)");
     parser.option("--epochs", request.epochs,
                   "how often to learn from all of the data (default: as long as --steps says)");
     parser.option("--batch", request.batch, "texts or pictures of one step (default: 8)");
     parser.option("--lr", request.rate, "the highest learning rate (default: 2e-5, or 2e-4 with --lora)");
-    parser.option("-o,--output", request.folder, "the folder to write");
+    parser.option("-o,--output DIR", request.folder, "the folder to write, needed");
     parser.flag("--resume", request.resume, "go on from the newest checkpoint in the folder");
     parser.flag("--overwrite", request.overwrite, "remove the checkpoints of an earlier run in the folder");
+    parser.threads();
     parser.json(request.json);
     if (const auto status = parser.parse(arguments)) return *status;
     if (request.folder.empty()) {

@@ -6,7 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/generate_request.h"
+#include "cli/input_texts.h"
 #include "cli/terminal.h"
+#include "cli/terminal_text.h"
 #include "inference/chat_prompt.h"
 #include "inference/picture_prompt.h"
 #include "models/catalog.h"
@@ -75,22 +77,23 @@ void find_boxes(const GenerateRequest& request, const TextModel& model, const st
 }
 
 void declare(Arguments& parser, GenerateRequest& request) {
-    parser.positional("DIR", request.folder,
-                      "a folder of the Hub's layout or of adapters, a .gguf file, or a .bin file");
-    parser.optional_positionals("PROMPT", request.texts,
-                                "what to continue; several run as one batch; -: standard input");
-    parser.option("--ids", request.ids, "a prompt of token ids, e.g. 1,2,3; may be repeated");
+    parser.model("DIR", request.folder, "a folder of the Hub's layout or of adapters, a .gguf file, or a .bin file");
+    parser.texts("PROMPT", request.texts, request.files,
+                 "what to continue; several run as one batch; -: standard input",
+                 "a file that holds a prompt; the end of its last line is left out; may be repeated");
+    parser.option("--ids IDS", request.ids, "a prompt of token ids, e.g. 1,2,3; may be repeated");
     request.pictures.declare(parser);
-    parser.option("--tokenizer", request.tokenizer, "a tokenizer's file or folder, where it is not the model's own");
-    parser.option("--adapter", request.adapter, "a folder of LoRA adapters to apply to the model");
+    parser.option("--tokenizer FILE", request.tokenizer, "a tokenizer's file or folder (default: the model's own)");
+    parser.option("--adapter DIR", request.adapter, "a folder of LoRA adapters to apply to the model (default: none)");
     parser.flag("--chat", request.chat, "put the prompt into the model's chat template");
     parser.flag("--echo", request.echo, "print the prompt before its continuation");
-    request.how.declare_stops(parser);
+    request.how.declare_stops(parser, 256);
     request.how.declare_sampling(parser);
     request.how.declare_beams(parser);
     request.context.declare(parser);
     request.context.declare_shift(parser);
-    parser.option("--logprobs", request.log_probabilities, "show log-probabilities, and the N most probable tokens");
+    parser.option("--logprobs", request.log_probabilities,
+                  "show log-probabilities, and the N most probable tokens (default: neither)");
     parser.device(request.device);
     parser.json(request.json);
 }
@@ -104,13 +107,12 @@ int generate_command(const std::vector<std::string>& arguments) {
     declare(parser, request);
     if (const auto status = parser.parse(arguments)) return *status;
     const bool about_pictures = !request.pictures.paths.empty();
+    for (const std::string& file : request.files) request.texts.push_back(file_text(file));
     if (about_pictures && request.texts.empty()) request.texts = {""};  // to describe them
     if (request.texts.empty() == request.ids.empty()) {
-        std::fprintf(stderr, "tessera generate: %s; see tessera generate --help\n",
-                     request.ids.empty() ? "a prompt or --ids is missing (\"\" is an empty prompt)"
-                     : about_pictures    ? "--image goes with a prompt, not with --ids"
-                                         : "either prompts or --ids, not both");
-        return 2;
+        return parser.refuse(request.ids.empty() ? "a prompt or --ids is missing (\"\" is an empty prompt)"
+                             : about_pictures    ? "--image goes with a prompt, not with --ids"
+                                                 : "either prompts or --ids, not both");
     }
     check(request.log_probabilities.value_or(0) >= 0, "--logprobs: expected 0 or more, found ",
           request.log_probabilities.value_or(0));
@@ -126,7 +128,8 @@ int generate_command(const std::vector<std::string>& arguments) {
     const GenerateInputs inputs = inputs_of(request, model, pictures);
 
     const bool streams = !request.json && inputs.ids.size() == 1 && settings.beams.count == 1;
-    if (request.echo && streams && !request.texts.empty()) std::printf("%s", bold(request.texts[0]).c_str());
+    if (request.echo && streams && !request.texts.empty())
+        std::printf("%s", bold(for_terminal(request.texts[0])).c_str());
     Answers answers = answers_to(request, model, settings, inputs);
     if (about_pictures) find_boxes(request, model, pictures, answers);
     if (request.json) {

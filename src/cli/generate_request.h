@@ -10,7 +10,7 @@ namespace tessera::cli {
 
 struct GenerateRequest {
     std::string folder, tokenizer, adapter, device = "cpu";
-    std::vector<std::string> texts, ids;
+    std::vector<std::string> texts, files, ids;
     std::optional<std::int64_t> log_probabilities;
     bool chat = false, json = false, echo = false;
     GenerationArguments how;

@@ -42,28 +42,40 @@ void check_range(const char* option, const std::optional<double>& value, double 
 }  // namespace
 
 void GenerationArguments::declare_sampling(Arguments& parser) {
-    parser.option("--temperature", temperature, "how freely to choose; 0: always the most probable token");
-    parser.option("--top-k", top_k, "only the K most probable tokens; 0: all");
-    parser.option("--top-p", top_p, "only the most probable tokens that together hold P");
-    parser.option("--min-p", min_p, "only tokens at least P times as probable as the first");
-    parser.option("--typical", typical, "only the most typical tokens that together hold P");
-    parser.option("--repetition-penalty", repetition_penalty, "above 1: what was there already is less probable");
-    parser.option("--presence-penalty", presence_penalty, "subtracted from the score of each token generated");
-    parser.option("--frequency-penalty", frequency_penalty, "the same for each time it was generated");
-    parser.option("--logit-bias", logit_bias, "ID=NUMBER, added to a token's score; may be repeated");
-    parser.option("--seed", seed, "the same seed gives the same text; without it each run differs");
+    // What is not given stands in the model's generation_config.json; "else" is for models without one.
+    parser.option("--temperature,--temp", temperature,
+                  "how freely to choose; 0: always the most probable token (default: the model's, else greedy)");
+    parser.option("--top-k", top_k,
+                  "only the K most probable tokens; 0: all (default: the model's, else 50 if sampling)");
+    parser.option("--top-p", top_p,
+                  "only the most probable tokens that together hold X; 1: all (default: the model's, else 1)");
+    parser.option("--min-p", min_p,
+                  "only tokens at least X times as probable as the first; 0: all (default: the model's, else 0)");
+    parser.option("--typical,--typical-p", typical,
+                  "only the most typical tokens that together hold X; 1: all (default: the model's, else 1)");
+    parser.option("--repetition-penalty,--repeat-penalty", repetition_penalty,
+                  "above 1: what was there already is less probable (default: the model's, else 1)");
+    parser.option("--presence-penalty", presence_penalty,
+                  "subtracted from the score of each token generated (default: 0)");
+    parser.option("--frequency-penalty", frequency_penalty, "the same for each time it was generated (default: 0)");
+    parser.option("-l,--logit-bias ID=NUMBER", logit_bias, "added to a token's score; may be repeated (default: none)");
+    parser.option("-s,--seed", seed,
+                  "the same seed gives the same text, where tokens are sampled (default: each run differs)");
     parser.flag("--greedy", greedy, "the most probable token each time, whatever the model's files say");
 }
 
 void GenerationArguments::declare_beams(Arguments& parser) {
-    parser.option("--beams", beams, "search with so many beams; 1: none");
-    parser.option("--length-penalty", length_penalty, "above 0, beams prefer long texts");
+    parser.option("--beams,--num-beams", beams, "search with so many beams; 1: none (default: the model's, else 1)");
+    parser.option("--length-penalty", length_penalty,
+                  "above 0, beams prefer long texts (default: the model's, else 1)");
 }
 
-void GenerationArguments::declare_stops(Arguments& parser) {
-    parser.option("--max-new", max_new, "how many tokens at most");
-    parser.option("--stop", stops, "a text to stop before; may be repeated");
-    parser.option("--stop-id", stop_ids, "a token id to stop at; may be repeated");
+void GenerationArguments::declare_stops(Arguments& parser, std::int64_t fallback_new) {
+    parser.option("-n,--max-new,--max-tokens,--max-new-tokens,--n-predict,--predict", max_new,
+                  text_of("how many tokens at most (default: the model's, else ", fallback_new, ")"));
+    parser.option("--stop", stops, "a text to stop before; may be repeated (default: none)");
+    parser.option("--stop-id ID", stop_ids,
+                  "a token id to stop at, beside the model's own; may be repeated (default: none)");
     parser.flag("--ignore-stop", ignore_stop, "go on past the end-of-text token");
 }
 
@@ -105,6 +117,10 @@ inference::GenerationSettings GenerationArguments::applied(const inference::Text
     s.beams.returned = 1;
     s.beams.length_penalty = length_penalty.value_or(s.beams.length_penalty);
     if (max_new) s.max_new_tokens = max_new;
+    if (seed && (s.sampler.is_greedy() || s.beams.count > 1))
+        std::fprintf(stderr, "tessera: --seed has no effect: %s\n",
+                     s.beams.count > 1 ? "a search with beams does not sample"
+                                       : "the most probable token is taken each time; --temperature 0.8 samples");
     if (ignore_stop) s.stop_ids.clear();
     for (const std::string& id : stop_ids) s.stop_ids.push_back(id_named(id, "--stop-id", model.vocabulary()));
     return s;

@@ -21,7 +21,8 @@ struct GenerationArguments {
 
     void declare_sampling(Arguments& parser);  // all that changes which token is chosen
     void declare_beams(Arguments& parser);
-    void declare_stops(Arguments& parser);
+    // `fallback_new`: how many tokens at most where neither the arguments nor the model say.
+    void declare_stops(Arguments& parser, std::int64_t fallback_new);
 
     // The model's settings under these arguments; wrong values are refused by name.
     inference::GenerationSettings applied(const inference::TextModel& model) const;

@@ -19,8 +19,8 @@ int init_command(const std::vector<std::string>& arguments) {
     parser.positional("CONFIG", source, "a config.json, a folder with one, or a preset's name");
     parser.positional("OUT", folder, "the folder to write");
     parser.option("--seed", seed, "the same seed gives the same weights");
-    parser.option("--dtype", dtype_name, "f32, bf16 or f16");
-    parser.option("--max-shard", max_shard, "the largest file, e.g. 5GB");
+    parser.option("--dtype NAME", dtype_name, "f32, bf16 or f16");
+    parser.option("--max-shard SIZE", max_shard, "the largest file, e.g. 5GB");
     if (const auto status = parser.parse(arguments)) return *status;
 
     const DType dtype = models::weight_dtype(dtype_name, "--dtype");

@@ -2,11 +2,13 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <new>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/suggestion.h"
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/parallel.h"
@@ -46,7 +48,7 @@ constexpr Command commands[] = {
 
 void print_commands() {
     for (const Command& command : commands) std::printf("  tessera %-12s %s\n", command.name, command.summary);
-    std::printf("  tessera %-12s this page, or `tessera COMMAND --help` for one command\n", "--help");
+    std::printf("  tessera %-12s this page, or `tessera help COMMAND` for one command\n", "help");
     std::printf("  tessera %-12s the version\n", "--version");
 }
 
@@ -56,22 +58,40 @@ void print_welcome() {
     print_commands();
 }
 
-int run(const std::vector<std::string>& arguments) {
+using Words = std::vector<std::string>;
+
+int unknown(const std::string& name) {
+    Words known;
+    std::string list;
+    for (const Command& command : commands) {
+        known.emplace_back(command.name);
+        list += text_of(list.empty() ? "" : ", ", command.name);
+    }
+    const bool is_option = name.starts_with('-');
+    const std::string near = suggestion(name, is_option ? Words{"--help", "--version"} : known);
+    std::fprintf(stderr, "tessera: there is no %s '%s'%s; see tessera --help\n", is_option ? "option" : "command",
+                 one_line(name).c_str(),
+                 near.empty() && !is_option ? text_of("; there are: ", list).c_str() : near.c_str());
+    return 2;
+}
+
+int run(Words arguments) {
+    // `help COMMAND …` is `COMMAND … --help`.
+    if (arguments.size() > 1 && arguments[0] == "help") {
+        arguments.erase(arguments.begin());
+        arguments.emplace_back("--help");
+    }
     if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
         print_welcome();
         return 0;
     }
-    if (arguments[0] == "--version") {
+    if (arguments[0] == "--version" || arguments[0] == "-V") {
         std::printf("tessera %s\n", TESSERA_VERSION);
         return 0;
     }
     for (const Command& command : commands)
         if (arguments[0] == command.name) return command.run({arguments.begin() + 1, arguments.end()});
-    std::string known;
-    for (const Command& command : commands) known += text_of(known.empty() ? "" : ", ", command.name);
-    std::fprintf(stderr, "tessera: there is no command '%s'; there are: %s; see tessera --help\n",
-                 one_line(arguments[0]).c_str(), known.c_str());
-    return 2;
+    return unknown(arguments[0]);
 }
 
 // Threads wait for work by spinning, by default for so long that on a busy machine they take the time of those that
@@ -92,11 +112,8 @@ int main(int count, char** values) {
     tessera::cli::start_again_with_short_waits(values);
     try {
         return tessera::cli::run({values + 1, values + count});
-    } catch (const std::bad_alloc&) {
-        std::fprintf(stderr, "tessera: out of memory\n");
-        return 1;
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "tessera: %s\n", tessera::cli::one_line(error.what()).c_str());
+        std::fprintf(stderr, "tessera: %s\n", tessera::cli::one_line(tessera::cli::failure_text(error)).c_str());
         return 1;
     }
 }

@@ -33,14 +33,14 @@ int merge_command(const std::vector<std::string>& arguments) {
     Arguments parser("merge", "Adds LoRA adapters to the weights of their base: a plain checkpoint.",
                      "tessera merge runs/my-adapter -o runs/my-model");
     parser.positional("ADAPTER", adapter, "a folder with adapter_config.json");
-    parser.option("--base", base, "the model the adapters were made for, where it is not at its old place");
-    parser.option("-o,--output", out, "the folder to write");
-    parser.option("--dtype", dtype, "of the weights to write; the base's if not given (f32 for a quantised one)");
+    parser.option("--base DIR", base, "the model the adapters were made for (default: where it was then)");
+    parser.option("-o,--output DIR", out, "the folder to write, needed");
+    parser.option("--dtype NAME", dtype,
+                  "of the weights to write: f32, bf16 or f16 (default: the base's, f32 for a quantised one)");
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
     if (out.empty()) {
-        std::fprintf(stderr, "tessera merge: -o OUT is missing; see tessera merge --help\n");
-        return 2;
+        return parser.refuse("-o OUT is missing");
     }
     check(models::is_adapter_folder(adapter), adapter, ": no folder of adapters: it has no adapter_config.json");
     const fs::path from = base.empty() ? models::base_of_adapters(adapter) : fs::path(base);

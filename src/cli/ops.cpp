@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/terminal.h"
 #include "kernels/slot.h"
 
 namespace tessera::cli {
@@ -30,20 +30,9 @@ void print_json(const std::vector<const SlotBase*>& slots) {
 
 int ops_command(const std::vector<std::string>& arguments) {
     bool json = false;
-    for (const std::string& argument : arguments) {
-        if (argument == "--json") {
-            json = true;
-        } else if (argument == "--help" || argument == "-h") {
-            std::printf(
-                "Usage: tessera ops [--json]\nPrints every kernel and the devices it is built for.\nExample: tessera "
-                "ops --json\n");
-            return 0;
-        } else {
-            std::fprintf(stderr, "tessera ops: unknown argument '%s'; see tessera ops --help\n",
-                         one_line(argument).c_str());
-            return 2;
-        }
-    }
+    Arguments parser("ops", "Prints every kernel and the devices it is built for.", "tessera ops --json");
+    parser.json(json);
+    if (const auto status = parser.parse(arguments)) return *status;
     std::vector<const SlotBase*> slots = SlotBase::all();
     std::sort(slots.begin(), slots.end(),
               [](const SlotBase* a, const SlotBase* b) { return std::strcmp(a->name(), b->name()) < 0; });

@@ -10,8 +10,10 @@ namespace tessera::cli {
 namespace fs = std::filesystem;
 
 void PictureArguments::declare(Arguments& parser) {
-    parser.option("--image", paths, "a PNG, JPEG, WebP or GIF file that the prompt is about; may be repeated");
-    parser.option("--draw", draw, "draw the boxes of the answer onto a copy of the picture, e.g. out.png");
+    parser.option("--image FILE", paths,
+                  "a PNG, JPEG, WebP or GIF file that the prompt is about; may be repeated (default: none)");
+    parser.option("--draw FILE", draw,
+                  "draw the boxes of the answer onto a copy of the picture, e.g. out.png (default: none)");
 }
 
 std::vector<formats::Image> PictureArguments::read() const {

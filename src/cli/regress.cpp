@@ -169,10 +169,10 @@ int regress_command(const std::vector<std::string>& arguments) {
         "the curves and, below, the weight of each point for each query.",
         "tessera regress -o regression.svg --width 0.5");
     parser.optional_positional("POINTS", file, "a .tsv file: x, tab, y; without it 2 sin x + x^0.8 with noise");
-    parser.option("-o,--output", out, "the picture to write (.svg)");
-    parser.option("--width", width_given, "of the kernels, and where learning begins; 0.5");
+    parser.option("-o,--output FILE", out, "the picture to write, .svg (default: none)");
+    parser.option("--width", width_given, "of the kernels, and where learning begins (default: 0.5)");
     parser.option("--steps", steps, "of gradient descent on the width");
-    parser.option("--rate", rate_given, "the learning rate; 1");
+    parser.option("--rate", rate_given, "the learning rate (default: 1)");
     parser.option("--points", count, "how many points to make, where no file is given");
     parser.option("--seed", seed, "of the points that are made");
     parser.json(json);

@@ -6,6 +6,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/suggestion.h"
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/parallel.h"
@@ -71,10 +72,11 @@ int preview(const std::vector<std::string>& arguments) {
     Arguments parser("scenes preview", "Draws scenes onto one sheet, each with its question and its answer under it.",
                      "tessera scenes preview recipes/scenes/train.scenes.json -o sheet.png --count 24");
     parser.positional("FILE", file, "a scene set (.scenes.json)");
-    parser.option("-o,--output", out, "the PNG file to write");
+    parser.option("-o,--output FILE", out, "the PNG file to write");
     parser.option("--count", count, "how many scenes, at most 1000");
     parser.option("--from", from, "the number of the first one");
     parser.option("--columns", columns, "how many side by side");
+    parser.threads();
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
     constexpr std::int64_t most = 1000;
@@ -107,14 +109,14 @@ int write(const std::vector<std::string>& arguments) {
         "\"objects\"}:\nDIR/scenes.jsonl, which trains a model as the set itself does.",
         "tessera scenes write recipes/scenes/validation.scenes.json -o DIR --count 100");
     parser.positional("FILE", file, "a scene set (.scenes.json)");
-    parser.option("-o,--output", out, "the folder to write");
-    parser.option("--count", count, "how many scenes; all if not given");
+    parser.option("-o,--output DIR", out, "the folder to write, needed");
+    parser.option("--count", count, "how many scenes (default: all)");
     parser.option("--from", from, "the number of the first one");
+    parser.threads();
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
     if (out.empty()) {
-        std::fprintf(stderr, "tessera scenes write: -o DIR is missing; see tessera scenes write --help\n");
-        return 2;
+        return parser.refuse("-o DIR is missing");
     }
     const data::Scenes scenes{fs::path(file)};
     const Range range = range_of(scenes, from, count);
@@ -154,8 +156,9 @@ int texts(const std::vector<std::string>& arguments) {
                      "Prints each scene's prefix, a tab and its suffix: what a tokenizer for them is learned from.",
                      "tessera scenes texts recipes/scenes/train.scenes.json --count 10000 > texts.txt");
     parser.positional("FILE", file, "a scene set (.scenes.json)");
-    parser.option("--count", count, "how many scenes; all if not given");
+    parser.option("--count", count, "how many scenes (default: all)");
     parser.option("--from", from, "the number of the first one");
+    parser.threads();
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
     const data::Scenes scenes{fs::path(file)};
@@ -180,8 +183,9 @@ int scenes_command(const std::vector<std::string>& arguments) {
         if (!arguments.empty() && arguments[0] == name) return run({arguments.begin() + 1, arguments.end()});
     const bool asked = !arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h");
     if (!asked && !arguments.empty()) {
-        std::fprintf(stderr, "tessera scenes: there is no '%s'; there are: preview, write, texts, score\n",
-                     one_line(arguments[0]).c_str());
+        std::fprintf(stderr, "tessera scenes: there is no '%s'%s; there are: preview, write, texts, score\n",
+                     one_line(arguments[0]).c_str(),
+                     suggestion(arguments[0], {"preview", "write", "texts", "score"}).c_str());
         return 2;
     }
     std::fprintf(asked ? stdout : stderr,

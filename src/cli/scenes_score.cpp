@@ -54,7 +54,7 @@ int scenes_score_command(const std::vector<std::string>& arguments) {
                      "A model answers what is asked about scenes; exact answers are counted, boxes compared by their\n"
                      "overlap (found: half of it or more), and texts by the characters that are wrong.",
                      "tessera scenes score models/scenes-tiny recipes/scenes/held-out.scenes.json --count 500");
-    parser.positional("DIR", folder, "a vision-language model's folder");
+    parser.model("DIR", folder, "a vision-language model's folder");
     parser.positional("FILE", file, "a set of scenes, .scenes.json");
     parser.option("--count", count, "how many scenes, from the first on");
     parser.option("--batch", batch, "scenes answered at once");

@@ -16,13 +16,13 @@ int score_command(const std::vector<std::string>& arguments) {
     bool json = false;
     Arguments parser("score", "How well a language model foretells a text: perplexity and bits per byte and character.",
                      "tessera score DIR corpus.txt --window 512 --stride 256");
-    parser.positional("DIR", folder, "a folder of the Hub's layout, or a checkpoint file");
+    parser.model("DIR", folder, "a folder of the Hub's layout, or a checkpoint file");
     parser.positional("FILE", file, "a text file");
     parser.option("--window", options.window, "tokens read at once; 0: the model's context, at most 1024");
     parser.option("--stride", options.stride, "how far a window moves on; 0: half of it");
     parser.flag("--beyond-context", options.beyond_context,
                 "windows may be longer than the model's context, where its positions do not end");
-    parser.option("--tokenizer", tokenizer, "a tokenizer's file or folder, where it is not the model's own");
+    parser.option("--tokenizer FILE", tokenizer, "a tokenizer's file or folder (default: the model's own)");
     parser.device(device);
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;

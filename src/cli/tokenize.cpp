@@ -5,6 +5,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/input_texts.h"
 #include "cli/terminal.h"
 #include "formats/json.h"
 #include "tokenizers/tokenizer.h"
@@ -70,31 +71,29 @@ void print_tokens(const Tokenizer& tokenizer, const Ids& ids) {
 }  // namespace
 
 int tokenize_command(const std::vector<std::string>& arguments) {
-    const std::string absent(1, '\0');  // no argument can be this
-    std::string source, text = absent;
+    std::string source;
+    std::vector<std::string> texts, files;
     bool lines = false, json = false, plain = false;
     Arguments parser("tokenize",
                      "Shows the tokens of a text and their ids. With --jsonl every line of standard input is a JSON\n"
                      "string, and each is answered by one line with ids, ids_with_special and the text decoded again.",
                      "tessera tokenize DIR \"Hello, world\"");
-    parser.positional("DIR", source, "a folder, a tokenizer file or a .gguf file");
-    parser.optional_positional("TEXT", text, "the text; - reads it from standard input");
+    parser.model("DIR", source, "a folder, a tokenizer file or a .gguf file");
+    parser.texts("TEXT", texts, files, "the text; - reads it from standard input",
+                 "a file that holds the text (default: TEXT)");
     parser.flag("--jsonl", lines, "one JSON string a line in, one JSON object a line out");
     parser.flag("--no-special", plain, "without the tokens that stand around a text");
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
-    if (!lines && text == absent) {
-        std::fprintf(stderr, "tessera tokenize: TEXT is missing; see tessera tokenize --help\n");
-        return 2;
-    }
-    if (lines && text != absent) {
-        std::fprintf(stderr, "tessera tokenize: --jsonl reads its texts from standard input, not from TEXT\n");
-        return 2;
-    }
+    const std::size_t given = texts.size() + files.size();
+    if (lines && given > 0) return parser.refuse("--jsonl reads its texts from standard input, not from TEXT");
+    if (!lines && given == 0) return parser.refuse("TEXT is missing");
+    if (given > 1) return parser.refuse(text_of("expected one text, found ", given));
 
+    if (lines) return answer_lines(*tokenizers::open_tokenizer(source));
+    std::string text = files.empty() ? texts[0] : file_text(files[0]);
+    if (files.empty() && text == "-") text.assign(std::istreambuf_iterator<char>(std::cin), {});
     const std::shared_ptr<const Tokenizer> tokenizer = tokenizers::open_tokenizer(source);
-    if (lines) return answer_lines(*tokenizer);
-    if (text == "-") text.assign(std::istreambuf_iterator<char>(std::cin), {});
     if (json)
         std::printf("%s\n", line_of(answer(*tokenizer, text)).c_str());
     else

@@ -5,6 +5,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/suggestion.h"
 #include "cli/terminal.h"
 #include "formats/atomic_file.h"
 #include "formats/json.h"
@@ -44,18 +45,18 @@ int train(const std::vector<std::string>& arguments) {
         "words (a list of words) and characters.",
         "tessera tokenizer train --kind bpe --vocab 8000 corpus.txt -o DIR");
     parser.positionals("CORPUS", corpus, "files of text");
-    parser.option("--kind", training.kind, "bpe, unigram, wordpiece, words or characters");
+    parser.option("--kind NAME", training.kind, "bpe, unigram, wordpiece, words or characters");
     parser.option("--vocab", training.vocabulary, "how many tokens, special ones with them");
     parser.option("--min-count", training.least_count, "pairs (bpe, wordpiece) or words seen less often are left out");
-    parser.option("--special", training.special, "a special token more; may be given again");
+    parser.option("--special", training.special, "a special token more; may be repeated (default: none)");
     parser.option("--whole", training.whole,
-                  "a token that is text and never cut, such as <loc0000>; may be given again");
-    parser.option("-o,--output", folder, "the folder to write");
+                  "a token that is text and never cut, such as <loc0000>; may be repeated (default: none)");
+    parser.option("-o,--output DIR", folder, "the folder to write, needed");
+    parser.threads();
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
     if (folder.empty()) {
-        std::fprintf(stderr, "tessera tokenizer train: -o DIR is missing; see tessera tokenizer train --help\n");
-        return 2;
+        return parser.refuse("-o DIR is missing");
     }
     tokenizers::frame_of(training);  // a wrong kind is told before anything is read
 
@@ -97,6 +98,11 @@ int train(const std::vector<std::string>& arguments) {
 int tokenizer_command(const std::vector<std::string>& arguments) {
     if (!arguments.empty() && arguments[0] == "train") return train({arguments.begin() + 1, arguments.end()});
     const bool asked = !arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h");
+    if (!asked && !arguments.empty()) {
+        std::fprintf(stderr, "tessera tokenizer: there is no '%s'%s; see tessera tokenizer --help\n",
+                     one_line(arguments[0]).c_str(), suggestion(arguments[0], {"train"}).c_str());
+        return 2;
+    }
     std::fprintf(asked ? stdout : stderr,
                  "tessera tokenizer train --kind bpe --vocab 8000 corpus.txt -o DIR   learns a tokenizer\n"
                  "See tessera tokenizer train --help.\n");

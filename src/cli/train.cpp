@@ -37,10 +37,11 @@ int train_command(const std::vector<std::string>& arguments) {
     parser.optional_positional("RECIPE", file, "a JSON file, or the folder of a run; --keys lists what it may say");
     parser.optional_positionals("KEY=VALUE", overrides,
                                 "settings in place of the recipe's, such as steps=200 optimizer.learning_rate=1e-3");
-    parser.option("-o,--output", folder, "the folder to write; runs/NAME of the recipe if not given");
+    parser.option("-o,--output DIR", folder, "the folder to write (default: runs/NAME of the recipe)");
     parser.flag("--resume", resume, "go on from the newest checkpoint in the folder");
     parser.flag("--overwrite", overwrite, "remove the checkpoints of an earlier run in the folder");
     parser.flag("--keys", keys, "list every key of a recipe");
+    parser.threads();
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
     if (keys) {

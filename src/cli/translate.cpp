@@ -7,7 +7,7 @@
 #include "cli/context_arguments.h"
 #include "cli/generation_arguments.h"
 #include "cli/input_texts.h"
-#include "cli/terminal.h"
+#include "cli/terminal_text.h"
 #include "formats/atomic_file.h"
 #include "formats/json.h"
 #include "inference/translator.h"
@@ -46,25 +46,30 @@ const char* ending_of(const inference::Translated& text, const std::vector<std::
 
 int translate_command(const std::vector<std::string>& arguments) {
     std::string folder, tokenizer, prefix, task, alignment, device = "cpu";
-    std::vector<std::string> given;
+    std::vector<std::string> given, files;
     bool json = false;
     GenerationArguments how;
     ContextArguments context;
     Arguments parser("translate", "Puts texts through an encoder-decoder: a translation, a summary, an answer.",
                      "tessera translate DIR \"The house is small.\" --beams 4");
-    parser.positional("DIR", folder, "a folder of the Hub's layout");
-    parser.positionals("TEXT", given, "what to translate; -: each line of standard input");
-    parser.option("--tokenizer", tokenizer, "a tokenizer's file or folder, where it is not the model's own");
-    parser.option("--prefix", prefix, "put before each text, e.g. \"translate English to German: \"");
-    parser.option("--task", task, "take the prefix of this task from config.json's task_specific_params");
-    parser.option("--alignment", alignment, "write what each word looked at as a heat map (.svg); for one text");
-    how.declare_stops(parser);
+    parser.model("DIR", folder, "a folder of the Hub's layout");
+    parser.texts("TEXT", given, files, "what to translate; -: each line of standard input",
+                 "a file of which each line is a text; may be repeated");
+    parser.option("--tokenizer FILE", tokenizer, "a tokenizer's file or folder (default: the model's own)");
+    parser.option("--prefix", prefix,
+                  "put before each text, e.g. \"translate English to German: \" (default: nothing)");
+    parser.option("--task", task,
+                  "take the prefix of this task from config.json's task_specific_params (default: none)");
+    parser.option("--alignment FILE", alignment,
+                  "an .svg file to write: what each word looked at, for one text (default: none)");
+    how.declare_stops(parser, 256);
     how.declare_sampling(parser);
     how.declare_beams(parser);
     context.declare(parser);
     parser.device(device);
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
+    if (given.empty() && files.empty()) return parser.refuse("TEXT is missing");
     const TextModel model =
         inference::open_text_model(folder, tokenizer, device_named(device), inference::NeedsTokenizer::yes);
     check(model.model->has_encoder(), folder, ": model_type '", model.config.text("model_type", "?"),
@@ -72,7 +77,7 @@ int translate_command(const std::vector<std::string>& arguments) {
     const inference::GenerationSettings settings = how.applied(model);
     const inference::ContextRule rule = context.rule(model);
     const std::string before = prefix_of(model, task) + prefix;
-    const std::vector<std::string> texts = input_texts(given);
+    const std::vector<std::string> texts = input_texts(given, files);
     check(alignment.empty() || texts.size() == 1, "--alignment: shows one text, and ", texts.size(), " were given");
     const auto start = std::chrono::steady_clock::now();
     std::size_t tokens = 0, stopped = 0;
@@ -92,7 +97,9 @@ int translate_command(const std::vector<std::string>& arguments) {
                                            .set("translation", done[i].text)
                                            .set("tokens", std::move(ids))
                                            .set("ending", ending_of(done[i], settings.stop_ids));
-            std::printf("%s\n", json ? line.dump(0).c_str() : done[i].text.c_str());
+            const std::string answer = json ? line.dump(0) : for_terminal(done[i].text);
+            std::fwrite(answer.data(), 1, answer.size(), stdout);
+            std::printf("\n");
         }
         std::fflush(stdout);
     }

@@ -133,6 +133,54 @@ TEST_F(Refusals, ConvertFollowsNoLinkOutOfTheFolder) {
     EXPECT_FALSE(fs::exists(out));
 }
 
+// No text of an exception of the standard library, or of one of its functions, reaches a person.
+TEST_F(Refusals, TheSystemsReasonsAreGivenWithTheFile) {
+    fs::create_symlink("second.json", folder / "first.json");
+    fs::create_symlink("first.json", folder / "second.json");
+    const std::string loop = folder / "first.json", longest = folder / std::string(300, 'x');
+    for (const char* command : {"inspect", "score", "eval", "tokenize", "generate", "embed", "train", "convert"}) {
+        std::vector<std::string> more;
+        if (command == std::string("convert")) more = {out};
+        if (command != std::string("inspect") && more.empty()) more = {folder / "tiny.json"};
+        if (command == std::string("train")) more = {"-o", out};
+        const auto refused = [&](const std::string& path) {
+            std::vector<std::string> arguments{command, path};
+            arguments.insert(arguments.end(), more.begin(), more.end());
+            const testing::Answer run = testing::run_program(arguments);
+            EXPECT_EQ(run.status, 1) << command;
+            EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+            for (const char* raw : {"filesystem error", "status:", "std::", "basic_", "what()", "not foreseen"})
+                EXPECT_EQ(run.err.find(raw), run.err.npos) << command << ": " << run.err;
+            return run.err;
+        };
+        EXPECT_NE(refused(loop).find(loop), std::string::npos) << command;
+        EXPECT_NE(refused(longest).find(longest), std::string::npos) << command;
+    }
+}
+
+TEST_F(Refusals, FilesThatAreEmptyOrCutOff) {
+    for (const char* name : {"none.gguf", "none.bin"}) {
+        const testing::Answer run = testing::run_program({"inspect", folder.write(name, "")});
+        EXPECT_NE(run.err.find(text_of(name, ": ")), run.err.npos) << run.err;
+        EXPECT_NE(run.err.find("the file ends within it: 4 bytes are expected, 0 are there"), run.err.npos) << run.err;
+    }
+    expect_refusal(1, {"inspect", folder.write("none.json", "")}, {"none.json: is empty; JSON is expected"});
+    expect_refusal(1, {"inspect", folder.write("words.json", "hello")}, {"words.json: line 1, byte 0: no JSON: "});
+    expect_refusal(1, {"inspect", folder.write("comma.json", "{\"a\": 1,}")},
+                   {"comma.json: line 1, byte 8: no JSON object key: "});
+    expect_refusal(1, {"regress", folder.write("zero.tsv", std::string_view("a\0b\t1\n", 6))},
+                   {"zero.tsv", "line 1", "expected a number, found 'a?b'"});
+}
+
+TEST_F(Refusals, BinaryDataForTexts) {
+    const std::string binary = folder.write("binary", "\xff\xfe"),
+                      zero = folder.write("zero", std::string_view("a\0", 2));
+    for (const std::string& file : {binary, zero})
+        for (const char* command : {"embed", "generate", "tokenize"})
+            expect_refusal(1, {command, model, "-f", file}, {file, "no text"});
+    expect_refusal(1, {"embed", model, "a", "\xff"}, {"text 2", "no text"});
+}
+
 std::string quantised_file(const testing::TemporaryFolder& folder) {
     testing::GgufBuilder builder;
     builder.set("general.architecture", "llama").set("llama.attention.layer_norm_rms_epsilon", 1e-5f);
