@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/input_texts.h"
 #include "cli/terminal.h"
+#include "cli/terminal_text.h"
 #include "formats/json.h"
 #include "inference/picture_classifier.h"
 #include "inference/text_classifier.h"
@@ -60,7 +61,7 @@ class Answers {
     }
 
     void finish() const {
-        if (json_) std::printf("%s\n", all_.dump().c_str());
+        if (json_) std::printf("%s\n", json_for_terminal(all_.dump()).c_str());
     }
 
    private:

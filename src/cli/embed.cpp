@@ -6,6 +6,7 @@
 #include "cli/input_texts.h"
 #include "cli/similarity_table.h"
 #include "cli/terminal.h"
+#include "cli/terminal_text.h"
 #include "formats/json.h"
 #include "formats/npy.h"
 #include "inference/sentence_encoder.h"
@@ -24,7 +25,7 @@ void print_vectors(const Texts& texts, std::size_t first, const Tensor& vectors)
         for (std::size_t i = 0; i < width; ++i) vector.push_back(double{numbers[row * width + i]});
         const formats::Json line =
             formats::Json::object().set("text", texts[first + row]).set("vector", std::move(vector));
-        std::printf("%s\n", line.dump(0).c_str());
+        std::printf("%s\n", json_for_terminal(line.dump(0)).c_str());
     }
 }
 
@@ -77,7 +78,7 @@ int embed_command(const std::vector<std::string>& arguments) {
     const Tensor all = ops::concat(parts, 0);
     if (similarity) {
         const Similarities found = similarities_of(texts, all);
-        std::printf("%s", json ? (json_of(found).dump() + "\n").c_str() : table_of(found).c_str());
+        std::printf("%s", json ? (json_for_terminal(json_of(found).dump()) + "\n").c_str() : table_of(found).c_str());
         return 0;
     }
     formats::write_npy(output, all);

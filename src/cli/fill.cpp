@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/input_texts.h"
 #include "cli/terminal.h"
+#include "cli/terminal_text.h"
 #include "formats/json.h"
 #include "inference/fill_mask.h"
 
@@ -46,7 +47,7 @@ int fill_command(const std::vector<std::string>& arguments) {
         out.push_back(std::move(list));
         if (!json) std::printf("\n");
     }
-    if (json) std::printf("%s\n", out.dump().c_str());
+    if (json) std::printf("%s\n", json_for_terminal(out.dump()).c_str());
     return 0;
 }
 

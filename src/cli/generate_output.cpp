@@ -75,7 +75,7 @@ void print_json(const GenerateRequest& request, const TextModel& model, const in
         .set("steps", answers.steps)
         .set("forgotten_tokens", answers.forgotten)
         .set("cache_bytes", answers.cache_bytes);
-    std::printf("%s\n", out.dump().c_str());
+    std::printf("%s\n", json_for_terminal(out.dump()).c_str());
 }
 
 void print_text(const GenerateRequest& request, const TextModel& model, const Answers& answers, bool streamed) {

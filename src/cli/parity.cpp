@@ -25,10 +25,11 @@ const parity::Quantity* worst(const parity::Outcome& outcome) {
 void print_quantity(const parity::Quantity& one) {
     const std::string verdict = one.passed() ? green("pass") : red("FAIL");
     if (one.tolerance == 0)
-        std::printf("  %-60s %3.0f differ   %s  %s\n", one.name.c_str(), one.error, verdict.c_str(),
-                    faint(one.note).c_str());
+        std::printf("  %-60s %3.0f differ   %s  %s\n", one_line(one.name).c_str(), one.error, verdict.c_str(),
+                    faint(one_line(one.note)).c_str());
     else
-        std::printf("  %-60s %.2e   %s  %s\n", one.name.c_str(), one.error, verdict.c_str(), faint(one.note).c_str());
+        std::printf("  %-60s %.2e   %s  %s\n", one_line(one.name).c_str(), one.error, verdict.c_str(),
+                    faint(one_line(one.note)).c_str());
 }
 
 void print_outcome(const parity::Outcome& outcome, bool all) {
@@ -36,9 +37,9 @@ void print_outcome(const parity::Outcome& outcome, bool all) {
                                                                : outcome.folder.filename().string();
     const std::string verdict = outcome.passed() ? green("pass") : red("FAIL");
     const parity::Quantity* largest = worst(outcome);
-    std::printf("%s  %s  %s, %zu quantities", verdict.c_str(), bold(name).c_str(), outcome.kind.c_str(),
+    std::printf("%s  %s  %s, %zu quantities", verdict.c_str(), bold(one_line(name)).c_str(), outcome.kind.c_str(),
                 outcome.quantities.size());
-    if (largest) std::printf(", nearest its limit: %s %.1e", largest->name.c_str(), largest->error);
+    if (largest) std::printf(", nearest its limit: %s %.1e", one_line(largest->name).c_str(), largest->error);
     std::printf(" %s\n", faint(text_of("(", std::lround(outcome.seconds * 1000), " ms)")).c_str());
     if (!outcome.failure.empty()) std::printf("  %s\n", one_line(outcome.failure).c_str());
     for (const parity::Quantity& one : outcome.quantities)

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/suggestion.h"
 #include "cli/terminal.h"
+#include "cli/terminal_text.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "data/contact_sheet.h"
@@ -166,9 +167,9 @@ int texts(const std::vector<std::string>& arguments) {
         range_of(scenes, from, count), 4096, [&](std::int64_t index) { return scenes.texts_at(index); },
         [&](std::int64_t, const data::Scene& scene) {
             if (json)
-                std::printf("%s\n", json_of(scene).dump(0).c_str());
+                std::printf("%s\n", json_for_terminal(json_of(scene).dump(0)).c_str());
             else
-                std::printf("%s\t%s\n", scene.prefix.c_str(), scene.suffix.c_str());
+                std::printf("%s\t%s\n", for_terminal(scene.prefix).c_str(), for_terminal(scene.suffix).c_str());
         });
     return 0;
 }

@@ -81,8 +81,9 @@ int scenes_score_command(const std::vector<std::string>& arguments) {
             scores.add(scenes[i].task, scenes[i].suffix, answers[i]);
             if (shown > 0 && !json) {
                 --shown;
-                std::printf("%s → %s%s\n", scenes[i].prefix.c_str(), one_line(answers[i]).c_str(),
-                            answers[i] == scenes[i].suffix ? "" : text_of("   (", scenes[i].suffix, ")").c_str());
+                std::printf(
+                    "%s → %s%s\n", one_line(scenes[i].prefix).c_str(), one_line(answers[i]).c_str(),
+                    answers[i] == scenes[i].suffix ? "" : text_of("   (", one_line(scenes[i].suffix), ")").c_str());
             }
         }
         progress.set(static_cast<double>(begin) + static_cast<double>(scenes.size()));

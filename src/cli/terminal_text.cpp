@@ -41,7 +41,14 @@ std::size_t end_of_whole(std::string_view text) {
     return begin + length_of(static_cast<unsigned char>(text[begin])) > text.size() ? begin : text.size();
 }
 
-std::string with_controls_written_out(std::string_view text, bool keep_lines) {
+struct Forms {
+    const char* byte;       // of a byte that belongs to no character
+    const char* narrow;     // of a character below U+0100
+    const char* character;  // of the others
+};
+constexpr Forms plain_forms{"\\x%02x", "\\x%02x", "\\u%04x"}, json_forms{"\\u%04x", "\\u%04x", "\\u%04x"};
+
+std::string with_controls_written_out(std::string_view text, bool keep_lines, const Forms& forms = plain_forms) {
     std::string out;
     const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
     for (std::size_t at = 0; at < text.size();) {
@@ -50,11 +57,11 @@ std::string with_controls_written_out(std::string_view text, bool keep_lines) {
         const std::size_t count = length > 0 ? static_cast<std::size_t>(length) : 1;
         const bool ends_line = keep_lines && (code == '\n' || code == '\t' || text.substr(at).starts_with("\r\n"));
         if (length <= 0)
-            out += written_out("\\x%02x", bytes[at]);
+            out += written_out(forms.byte, bytes[at]);
         else if (ends_line || !is_obeyed(code))
             out += text.substr(at, count);
         else
-            out += written_out(code < 0x100 ? "\\x%02x" : "\\u%04x", static_cast<std::uint32_t>(code));
+            out += written_out(code < 0x100 ? forms.narrow : forms.character, static_cast<std::uint32_t>(code));
         at += count;
     }
     return out;
@@ -67,6 +74,10 @@ std::string harmless(std::string_view text) { return with_controls_written_out(t
 std::string harmless_line(std::string_view text) { return with_controls_written_out(text, false); }
 
 std::string for_terminal(const std::string& text) { return isatty(STDOUT_FILENO) ? harmless(text) : text; }
+
+std::string json_for_terminal(const std::string& json) {
+    return isatty(STDOUT_FILENO) ? with_controls_written_out(json, true, json_forms) : json;
+}
 
 TerminalText::TerminalText() : terminal_(isatty(STDOUT_FILENO)) {}
 

@@ -17,6 +17,9 @@ std::string harmless_line(std::string_view text);
 // `harmless` where standard output is a terminal, the text itself elsewhere.
 std::string for_terminal(const std::string& text);
 
+// JSON for standard output: on a terminal, what it would obey is written as JSON's own escapes.
+std::string json_for_terminal(const std::string& json);
+
 // A text that comes in pieces, which may end within a character.
 class TerminalText {
    public:

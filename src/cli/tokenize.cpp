@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/input_texts.h"
 #include "cli/terminal.h"
+#include "cli/terminal_text.h"
 #include "formats/json.h"
 #include "tokenizers/tokenizer.h"
 
@@ -48,7 +49,7 @@ int answer_lines(const Tokenizer& tokenizer) {
         const std::string where = text_of("line ", ++number);
         const Json text = Json::parse(line, where);
         check(text.is_string(), where, ": expected a JSON string, found ", text);
-        std::printf("%s\n", line_of(answer(tokenizer, text.as_string())).c_str());
+        std::printf("%s\n", json_for_terminal(line_of(answer(tokenizer, text.as_string()))).c_str());
     }
     return 0;
 }
@@ -95,7 +96,7 @@ int tokenize_command(const std::vector<std::string>& arguments) {
     if (files.empty() && text == "-") text.assign(std::istreambuf_iterator<char>(std::cin), {});
     const std::shared_ptr<const Tokenizer> tokenizer = tokenizers::open_tokenizer(source);
     if (json)
-        std::printf("%s\n", line_of(answer(*tokenizer, text)).c_str());
+        std::printf("%s\n", json_for_terminal(line_of(answer(*tokenizer, text))).c_str());
     else
         print_tokens(*tokenizer, tokenizer->encode(text, !plain));
     return 0;

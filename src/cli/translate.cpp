@@ -97,7 +97,7 @@ int translate_command(const std::vector<std::string>& arguments) {
                                            .set("translation", done[i].text)
                                            .set("tokens", std::move(ids))
                                            .set("ending", ending_of(done[i], settings.stop_ids));
-            const std::string answer = json ? line.dump(0) : for_terminal(done[i].text);
+            const std::string answer = json ? json_for_terminal(line.dump(0)) : for_terminal(done[i].text);
             std::fwrite(answer.data(), 1, answer.size(), stdout);
             std::printf("\n");
         }

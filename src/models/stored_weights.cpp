@@ -11,10 +11,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A folder's weights are called model.safetensors, model.fp16.safetensors or model.safetensors.index.json.
 bool has_weights(const fs::path& path) {
     std::error_code error;
     if (!fs::is_directory(path, error)) return fs::is_regular_file(path, error) && path.extension() != ".json";
-    return fs::exists(path / "model.safetensors", error) || fs::exists(path / "model.safetensors.index.json", error);
+    for (auto entry = fs::directory_iterator(path, error); !error && entry != fs::directory_iterator();
+         entry.increment(error)) {
+        const std::string name = entry->path().filename().string();
+        if (name.starts_with("model.") && name.find(".safetensors") != name.npos) return true;
+    }
+    return false;
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ TEST(Help, TellsWhatHappensWithoutAnOption) {
             if (!entry.starts_with("  -") || !takes_a_value) return;
             ++options;
             const bool tells = entry.find("default") != entry.npos || entry.find("needed") != entry.npos ||
-                               entry.find("repeated") != entry.npos;
+                               entry.find("repeated") != entry.npos || entry.find("otherwise") != entry.npos;
             EXPECT_TRUE(tells) << page[0] << ": " << entry;
         };
         for (std::string line; std::getline(lines, line);) {
