@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <sstream>
 
+#include "cli/terminal.h"
 #include "core/error.h"
 
 namespace tessera::cli {
 namespace {
 
-constexpr std::size_t column = 30, width = 118;
+constexpr std::size_t column = 30, narrowest = 60, widest = 118;
 
 // Words in lines of this width; later lines stand under the first.
 std::string wrapped(const std::string& text, std::size_t indent) {
+    const std::size_t width = std::clamp(terminal_columns(widest), narrowest, widest);
     std::string lines;
     std::size_t at = indent;
     std::istringstream words(text);

@@ -90,7 +90,7 @@ void print_text(const Inspected& all) {
     for (const models::Part& part : s.parts)
         std::printf("  %-18s %20s  %5.1f %%\n", part.name.c_str(), with_separators(part.parameters).c_str(),
                     100.0 * static_cast<double>(part.parameters) / static_cast<double>(s.parameters));
-    std::printf("  %-18s %20s  %s\n", "parameters", bold(with_separators(s.parameters)).c_str(),
+    std::printf("  %-18s %s  %s\n", "parameters", bold(fmt::format("{:>20}", with_separators(s.parameters))).c_str(),
                 in_powers(static_cast<double>(s.parameters)).c_str());
     if (s.active_parameters != s.parameters)
         std::printf("  %-18s %20s  of them for one token\n", "active", with_separators(s.active_parameters).c_str());

@@ -1,5 +1,6 @@
 #include "cli/terminal.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,6 +34,11 @@ bool is_terminal() {
 bool is_error_terminal() {
     static const bool answer = isatty(STDERR_FILENO);
     return answer;
+}
+
+std::size_t terminal_columns(std::size_t elsewhere) {
+    winsize size{};
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : elsewhere;
 }
 
 std::string green(const std::string& text) { return coloured("32", text); }

@@ -10,6 +10,9 @@ namespace tessera::cli {
 bool is_terminal();        // standard output
 bool is_error_terminal();  // standard error
 
+// How many characters a line of the terminal has; `elsewhere` where standard output is none.
+std::size_t terminal_columns(std::size_t elsewhere);
+
 // Wrapped in the colour on a terminal, unchanged elsewhere.
 std::string green(const std::string& text);
 std::string red(const std::string& text);
