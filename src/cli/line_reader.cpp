@@ -1,19 +1,34 @@
 #include "cli/line_reader.h"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
-#include <utf8proc.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
+
+#include "cli/text_rows.h"
+#include "core/error.h"
 
 namespace tessera::cli {
 namespace {
 
-// Keys come one by one and unechoed while it lives.
+constexpr const char *paste_begins = "\033[200~", *paste_ends = "\033[201~";
+
+volatile std::sig_atomic_t resized = 0;
+
+void write_all(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+}
+
+// While it lives keys come one by one and unechoed, a paste stands between marks, and a new size of the window wakes
+// whoever reads.
 class RawTerminal {
    public:
     RawTerminal() {
@@ -24,57 +39,35 @@ class RawTerminal {
         raw.c_cc[VMIN] = 1;
         raw.c_cc[VTIME] = 0;
         tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+        struct sigaction action {};
+        action.sa_handler = [](int) { resized = 1; };
+        sigaction(SIGWINCH, &action, &resize_before_);
+        const char* name = std::getenv("TERM");
+        marks_ = name != nullptr && std::string_view(name) != "dumb";
+        if (marks_) write_all("\033[?2004h");
     }
-    ~RawTerminal() { tcsetattr(STDIN_FILENO, TCSADRAIN, &before_); }
+    ~RawTerminal() {
+        if (marks_) write_all("\033[?2004l");
+        sigaction(SIGWINCH, &resize_before_, nullptr);
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
+    }
     RawTerminal(const RawTerminal&) = delete;
     RawTerminal& operator=(const RawTerminal&) = delete;
 
    private:
     termios before_;
+    struct sigaction resize_before_ {};
+    bool marks_ = false;
 };
 
-int columns() {
+struct ScreenSize {
+    int columns = 80, rows = 24;
+};
+
+ScreenSize screen_size() {
     winsize size{};
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-struct Character {
-    std::size_t begin, end;
-    int width;
-};
-
-std::vector<Character> characters_of(const std::string& text) {
-    std::vector<Character> found;
-    const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
-    for (std::size_t at = 0; at < text.size();) {
-        utf8proc_int32_t code = 0;
-        const auto length = utf8proc_iterate(bytes + at, static_cast<utf8proc_ssize_t>(text.size() - at), &code);
-        const std::size_t count = length > 0 ? static_cast<std::size_t>(length) : 1;
-        found.push_back({at, at + count, length > 0 ? std::max(0, utf8proc_charwidth(code)) : 1});
-        at += count;
-    }
-    return found;
-}
-
-int width_of(const std::string& text) {
-    int width = 0;
-    for (const Character& character : characters_of(text)) width += character.width;
-    return width;
-}
-
-void write_all(const std::string& text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
-}
-
-std::optional<char> read_byte() {
-    while (true) {
-        char byte = 0;
-        const ssize_t count = ::read(STDIN_FILENO, &byte, 1);
-        if (count == 1) return byte;
-        if (count < 0 && errno == EINTR) continue;
-        return std::nullopt;
-    }
+    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
+    return known ? ScreenSize{size.ws_col, size.ws_row} : ScreenSize{};
 }
 
 }  // namespace
@@ -89,16 +82,23 @@ std::optional<std::string> LineReader::read(const std::string& prompt) {
         return line;
     }
     const RawTerminal raw;
-    draw(prompt);
+    prompt_ = prompt;
+    drawn_.clear();
+    draw();
     while (true) {
-        const std::optional<std::string> key = read_key();
+        const std::optional<std::string> key = next_key();
         if (!key) return std::nullopt;
-        const EditedLine::State state = line_.press(*key);
+        EditedLine::State state = EditedLine::State::editing;
+        if (*key == paste_begins)
+            line_.paste(rest_of_paste());
+        else
+            state = line_.press(*key);
         if (state == EditedLine::State::editing) {
-            draw(prompt);
+            if (!more_is_waiting()) draw();
             continue;
         }
-        write_all("\r\n");
+        draw();
+        write_all(std::string(drawn_.size() - 1 - cursor_row_, '\n') + "\r\n");
         if (state == EditedLine::State::ended) return std::nullopt;
         if (state == EditedLine::State::done) return line_.take();
         line_.take();
@@ -106,13 +106,31 @@ std::optional<std::string> LineReader::read(const std::string& prompt) {
     }
 }
 
+std::optional<char> LineReader::next_byte() {
+    while (waiting_.empty()) {
+        char bytes[4096];
+        const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
+        if (count > 0) waiting_.assign(bytes, static_cast<std::size_t>(count));
+        if (count == 0 || (count < 0 && errno != EINTR)) return std::nullopt;
+        if (resized) draw();
+    }
+    const char byte = waiting_.front();
+    waiting_.erase(0, 1);
+    return byte;
+}
+
+bool LineReader::more_is_waiting() const {
+    pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    return !waiting_.empty() || poll(&input, 1, 0) > 0;
+}
+
 // A whole character or escape sequence.
-std::optional<std::string> LineReader::read_key() const {
-    const std::optional<char> first = read_byte();
+std::optional<std::string> LineReader::next_key() {
+    const std::optional<char> first = next_byte();
     if (!first) return std::nullopt;
     std::string key(1, *first);
     const auto add = [&] {
-        const std::optional<char> next = read_byte();
+        const std::optional<char> next = next_byte();
         if (next) key += *next;
         return next.has_value();
     };
@@ -130,24 +148,49 @@ std::optional<std::string> LineReader::read_key() const {
     return key;
 }
 
-// The part of the line around the cursor that fits beside the prompt.
-void LineReader::draw(const std::string& prompt) const {
-    const std::string& text = line_.text();
-    const std::vector<Character> characters = characters_of(text);
-    const int room = std::max(8, columns() - width_of(prompt) - 1);
-    std::size_t cursor = 0;
-    while (cursor < characters.size() && characters[cursor].begin < line_.cursor()) ++cursor;
-    std::size_t begin = cursor, end = cursor;
-    int left = 0, width = 0;  // of what is shown before the cursor, and in all
-    while (begin > 0 && left + characters[begin - 1].width < room) left += characters[--begin].width;
-    width = left;
-    while (end < characters.size() && width + characters[end].width <= room) width += characters[end++].width;
-    const std::size_t first = begin < characters.size() ? characters[begin].begin : text.size();
-    const std::size_t last = end < characters.size() ? characters[end].begin : text.size();
-    std::string out = "\r" + prompt + text.substr(first, last - first) + "\033[K\r";
-    const int column = width_of(prompt) + left;
-    if (column > 0) out += "\033[" + std::to_string(column) + "C";
+std::string LineReader::rest_of_paste() {
+    std::string text;
+    while (!text.ends_with(paste_ends)) {
+        const std::optional<char> byte = next_byte();
+        if (!byte) return text;
+        text += *byte;
+    }
+    text.resize(text.size() - std::string_view(paste_ends).size());
+    return text;
+}
+
+// Over what was drawn before. Of a text that is taller than the screen, the part around the cursor.
+void LineReader::draw() {
+    resized = 0;
+    const ScreenSize screen = screen_size();
+    const TextRows text = rows_of(line_.text(), line_.cursor(), prompt_, screen.columns);
+    const std::size_t room = std::max<std::size_t>(1, static_cast<std::size_t>(screen.rows));
+    const std::size_t shown = std::min(room, text.rows.size());
+    const std::size_t top = std::min(text.cursor_row, text.rows.size() - shown);
+
+    // A narrower window has broken the rows that no longer fit it.
+    int above = static_cast<int>(cursor_row_);
+    if (!drawn_.empty() && screen.columns != columns_) {
+        above = cursor_column_ / screen.columns;
+        for (std::size_t row = 0; row < cursor_row_; ++row)
+            above += std::max(1, (drawn_[row] + screen.columns - 1) / screen.columns);
+    }
+    std::string out;
+    if (!drawn_.empty() && above > 0) out += text_of("\033[", above, "A");
+    out += "\r";
+    for (std::size_t row = top; row < top + shown; ++row)
+        out += text_of(row == top ? "" : "\033[K\r\n", text.rows[row]);
+    out += "\033[J\r";
+    const std::size_t below = top + shown - 1 - text.cursor_row;
+    if (below > 0) out += text_of("\033[", below, "A");
+    if (text.cursor_column > 0) out += text_of("\033[", text.cursor_column, "C");
     write_all(out);
+
+    drawn_.assign(text.widths.begin() + static_cast<std::ptrdiff_t>(top),
+                  text.widths.begin() + static_cast<std::ptrdiff_t>(top + shown));
+    cursor_row_ = text.cursor_row - top;
+    cursor_column_ = text.cursor_column;
+    columns_ = screen.columns;
 }
 
 }  // namespace tessera::cli

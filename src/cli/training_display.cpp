@@ -156,16 +156,13 @@ class Display {
         if (quiet_) return;
         tokenizers::Ids prompt = tokenizer.encode(recipe_.sample_prompt);
         if (prompt.empty()) prompt.push_back(tokenizer.special.bos.value_or(tokenizer.special.eos.value_or(0)));
-        // Where positions end, the sample does.
-        const std::int64_t longest = model.longest_text();
-        if (longest > 0 && static_cast<std::int64_t>(prompt.size()) >= longest)
-            prompt.resize(static_cast<std::size_t>(longest - 1));
+        const auto length = static_cast<std::int64_t>(prompt.size()), context = model.context_length();
+        if (context > 0 && length > context)  // no reason to end the run
+            return say(fmt::format("step {}: sample.prompt has {} tokens, and the model's context is {}", step, length,
+                                   context));
         models::Batch batch = inference::batch_of({prompt});
         batch.input_ids = batch.input_ids.to(device_);
         inference::GenerateOptions options{.max_new_tokens = recipe_.sample_tokens};
-        if (longest > 0)
-            options.max_new_tokens =
-                std::min(options.max_new_tokens, longest - static_cast<std::int64_t>(prompt.size()));
         if (tokenizer.special.eos) options.stop_ids = {*tokenizer.special.eos};
         const auto generated = inference::generate(model, batch, options);
         say(fmt::format("step {}:", step));

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 
@@ -22,8 +24,9 @@ using formats::Json;
 // The program on a terminal of its own.
 class Terminal {
    public:
-    explicit Terminal(const std::vector<std::string>& arguments) {
-        child_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
+    explicit Terminal(const std::vector<std::string>& arguments, unsigned short columns = 80) {
+        const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+        child_ = forkpty(&terminal_, nullptr, nullptr, &size);
         if (child_ != 0) return;
         std::string program = TESSERA_PROGRAM;
         std::vector<char*> values{program.data()};
@@ -45,6 +48,10 @@ class Terminal {
 
     void type(const std::string& keys) const {
         EXPECT_EQ(write(terminal_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+    }
+    void resize(unsigned short columns) const {
+        const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+        EXPECT_EQ(ioctl(terminal_, TIOCSWINSZ, &size), 0);
     }
     // Reads until `text` has come after what was waited for before.
     bool wait_for(const std::string& text) {
@@ -138,6 +145,124 @@ TEST_F(Chat, EditsLinesOnATerminal) {
     EXPECT_EQ(lines[3], "uhello");
     EXPECT_EQ(lines[5], "utwo three");
     EXPECT_EQ(lines[7], "ukept and");
+}
+
+TEST_F(Chat, APastedTextIsOneMessageAndKeysBeginNewLines) {
+    Terminal terminal({"chat", path_, "--max-new", "2", "--greedy"});
+    ASSERT_TRUE(terminal.wait_for("\033[?2004h"));
+    ASSERT_TRUE(terminal.wait_for("> "));
+    terminal.type("see: \033[200~one\r\ntwo\rthree\033[201~ end\r");
+    ASSERT_TRUE(terminal.wait_for_answer("tokens/s"));
+    terminal.type("a\nb\033\rc\\\rd\r");  // Ctrl-J, Alt-Enter, a backslash before Enter
+    ASSERT_TRUE(terminal.wait_for_answer("known"));
+    terminal.type("\033[A\033[A\033[A\033[H>\033[B\033[F!\r");  // within what was sent before, line by line
+    ASSERT_TRUE(terminal.wait_for_answer("known"));
+    terminal.type("/save " + saved_ + "\r");
+    ASSERT_TRUE(terminal.wait_for_answer("saved to"));
+    terminal.type("\x04");
+    EXPECT_EQ(terminal.status(), 0);
+    const std::vector<std::string> lines = saved();
+    ASSERT_EQ(lines.size(), 6u);
+    EXPECT_EQ(lines[0], "usee: one\ntwo\nthree end");
+    EXPECT_EQ(lines[2], "ua\nb\nc\nd");
+    EXPECT_EQ(lines[4], "ua\n>b\nc!\nd");
+}
+
+TEST_F(Chat, LongLinesGoOnInTheNextRow) {
+    Terminal terminal({"chat", path_, "--max-new", "2", "--greedy"}, 20);
+    ASSERT_TRUE(terminal.wait_for("> "));
+    terminal.type("0123456789abcdefghijklmnop");
+    ASSERT_TRUE(terminal.wait_for("> 0123456789abcdefg\033[K"));  // 17 columns beside the prompt
+    ASSERT_TRUE(terminal.wait_for("\n  hijklmnop"));
+    terminal.resize(40);
+    ASSERT_TRUE(terminal.wait_for("> 0123456789abcdefghijklmnop"));
+    terminal.type("\r");
+    ASSERT_TRUE(terminal.wait_for_answer("tokens/s"));
+    terminal.type("/quit\r");
+    EXPECT_EQ(terminal.status(), 0);
+}
+
+// Messages through a pipe, and what was said on standard error.
+TEST_F(Chat, CommandsDoWhatTheySayAndSaySo) {
+    const auto chat = [&](const std::string& input) {
+        return testing::run_program({"chat", path_, "--max-new", "3", "--greedy", "--no-stats"}, input);
+    };
+    const testing::Answer first =
+        chat("/system Be brief.\none\ntwo\n/undo\nthree\n/regenerate\n/save " + saved_ + "\n");
+    EXPECT_EQ(first.status, 0);
+    const std::vector<std::string> lines = saved();
+    ASSERT_EQ(lines.size(), 5u);
+    EXPECT_EQ(lines[0], "sBe brief.");
+    EXPECT_EQ(lines[1], "uone");
+    EXPECT_EQ(lines[3], "uthree");
+    for (const char* part :
+         {"the system message is \"Be brief.\"", "took back \"two\"; 1 turn is left", "will be the same", "saved to"})
+        EXPECT_NE(first.err.find(part), first.err.npos) << part << ": " << first.err;
+    EXPECT_EQ(first.err.find("tokens/s"), first.err.npos);
+    // Three answers, and that of /regenerate once more.
+    EXPECT_EQ(std::count(first.out.begin(), first.out.end(), '\n'), 4) << first.out;
+
+    const std::string again = folder_ / "again.json";
+    const testing::Answer second =
+        chat("/load " + saved_ + "\n/save " + again + "\n/stats on\nmore\n/stats\nagain\n/reset\n/undo\n/load " +
+             (folder_ / "none").string() + "\n");
+    EXPECT_EQ(Json::read(again).dump(), Json::read(saved_).dump());
+    EXPECT_NE(second.err.find("loaded 4 messages and the system message"), second.err.npos) << second.err;
+    EXPECT_NE(second.err.find("begun again; the system message stays"), second.err.npos) << second.err;
+    EXPECT_NE(second.err.find("/undo: there is no message"), second.err.npos) << second.err;
+    EXPECT_NE(second.err.find("none"), second.err.npos) << second.err;
+    const std::size_t told = second.err.find("tokens/s");
+    ASSERT_NE(told, second.err.npos);
+    EXPECT_EQ(second.err.find("prompt", told), second.err.npos);  // off again before the second message
+
+    const testing::Answer wrong = chat("/regenerate\n/stats maybe\n/reset now\n/nothing\n/image cat.png\n/help\n");
+    for (const char* part : {"/regenerate: there is no", "'maybe'", "'now'", "'/nothing'", "does not look at pictures"})
+        EXPECT_NE(wrong.err.find(part), wrong.err.npos) << part;
+    for (const char* name : {"/system", "/image", "/regenerate", "/undo", "/reset", "/save", "/load", "/stats", "/help",
+                             "/quit", "Alt-Enter"})
+        EXPECT_NE(wrong.out.find(name), wrong.out.npos) << name;
+}
+
+TEST_F(Chat, RefusesToLoadWhatIsNoConversationAndKeepsItsOwn) {
+    const char* files[] = {R"({})",
+                           R"({"messages": 3})",
+                           R"({"messages": [{"role": "user"}]})",
+                           R"({"messages": [{"role": "user", "content": 3}]})",
+                           R"({"messages": [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}]})",
+                           R"({"messages": [3]})",
+                           R"([)"};
+    for (const char* text : files) {
+        SCOPED_TRACE(text);
+        const std::string file = folder_.write("bad.json", text);
+        const testing::Answer answer = testing::run_program({"chat", path_, "--max-new", "2", "--greedy"},
+                                                            "hello\n/load " + file + "\n/save " + saved_ + "\n");
+        EXPECT_EQ(answer.status, 0);
+        EXPECT_NE(answer.err.find("tessera: " + file), answer.err.npos) << answer.err;
+        EXPECT_EQ(saved().size(), 2u);
+    }
+}
+
+TEST_F(Chat, LeavesTheOldestTurnsOutWhereTheContextEnds) {
+    std::string input;
+    for (int turn = 0; turn < 8; ++turn) input += "this is message number " + std::to_string(turn) + "\n";
+    input += std::string(400, '?') + "\nand on\n/save " + saved_ + "\n";
+    const testing::Answer answer = testing::run_program(
+        {"chat", path_, "--ctx", "160", "--max-new", "8", "--greedy", "--ignore-stop", "--system", "Short."}, input);
+    EXPECT_EQ(answer.status, 0);
+    const auto said = [&](const std::string& part) {
+        std::size_t count = 0;
+        for (std::size_t at = answer.err.find(part); at != answer.err.npos; at = answer.err.find(part, at + 1)) ++count;
+        return count;
+    };
+    EXPECT_EQ(said("the conversation fills"), 1u) << answer.err;
+    EXPECT_EQ(said("the oldest turn is left out"), 1u) << answer.err;
+    EXPECT_GE(said("oldest turns are left out"), 1u) << answer.err;
+    EXPECT_EQ(said("with the system message, more than the context of 160 tokens"), 1u) << answer.err;
+    EXPECT_EQ(said("tokens/s), first token"), 9u) << answer.err;  // every message but the long one was answered
+    for (std::size_t at = answer.err.find("prompt "); at != answer.err.npos; at = answer.err.find("prompt ", at + 1))
+        EXPECT_LE(std::stoi(answer.err.substr(at + 7)), 152);
+    EXPECT_EQ(saved().size(), 19u);  // what was left out is still part of the conversation
+    EXPECT_EQ(saved()[1], "uthis is message number 0");
 }
 
 TEST_F(Chat, InterruptEndsTheAnswerAndNotTheProgram) {

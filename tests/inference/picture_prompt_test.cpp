@@ -50,6 +50,20 @@ TEST(PicturePrompt, SeveralPicturesInOneText) {
     EXPECT_EQ(generate(*model, prompts.batch, {.max_new_tokens = 2}).tokens[0].size(), 2u);
 }
 
+TEST(PicturePrompt, PicturesCountInTheContext) {
+    const auto model = models::load(golden_path("paligemma"));  // 128 tokens
+    const formats::Image picture = formats::read_image(golden_path("pictures/alpha.png"));
+    const std::string text = "what is it?";
+    const PicturePrompts prompts = picture_prompts(golden_path("paligemma"), model->config, testing::LetterTokenizer(),
+                                                   {&text, 1}, {&picture, 1}, cpu);
+    const Generated generated = generate(*model, prompts.batch, {.max_new_tokens = 500});
+    EXPECT_EQ(generated.endings[0], Ending::context);
+    EXPECT_EQ(generated.tokens[0].size(), 128 - prompts.ids[0].size() + 1);
+    EXPECT_GT(prompts.ids[0].size(), 16u);  // its patches alone
+    expect_error([&] { generate(*model, prompts.batch, {.context = {.tokens = 16}}); }, {"context of 16"});
+    expect_error([&] { generate(*model, prompts.batch, {.context = {.end = AtContext::shift}}); }, {"shifted"});
+}
+
 TEST(PicturePrompt, ModelsThatContinueNoTextsAboutPictures) {
     const formats::Image picture(4, 4);
     const std::string text = "a";

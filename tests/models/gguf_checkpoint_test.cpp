@@ -183,6 +183,7 @@ TEST(GgufCheckpoint, TheGoldenComesBackAsItsFolder) {
          {"hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "head_dim",
           "num_key_value_heads", "vocab_size", "max_position_embeddings", "bos_token_id", "eos_token_id"})
         EXPECT_EQ(found.config.integer(field), folder.config.integer(field)) << field;
+    EXPECT_EQ(build(found.config)->context_length(), 128);
     EXPECT_EQ(found.config.text("model_type"), "llama");
     EXPECT_EQ(found.config.text("dtype"), "float32");
     EXPECT_FALSE(found.config.boolean("tie_word_embeddings"));

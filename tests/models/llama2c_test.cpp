@@ -85,6 +85,7 @@ TEST(Llama2c, TheGoldenComesBackAsItsFolder) {
     for (const char* field : {"hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
                               "num_key_value_heads", "vocab_size"})
         EXPECT_EQ(found.config.integer(field), folder.config.integer(field)) << field;
+    EXPECT_EQ(build(found.config)->context_length(), found.config.integer("max_position_embeddings"));
     const NoGrad no_grad;
     const Batch batch{.input_ids = Tensor::from({std::int64_t{1}, std::int64_t{20}, std::int64_t{7}}, {1, 3})};
     EXPECT_LE(testing::relative_error(load(found)->forward(batch), load(folder)->forward(batch)), 1e-6);
