@@ -1,4 +1,5 @@
-// A file mapped into memory. Pages are copy-on-write: a tensor over it may be written to without touching the file.
+// A file mapped into memory; a small one is read, which looks the same. Pages are copy-on-write: a tensor over it may
+// be written to without touching the file.
 #pragma once
 
 #include <cstddef>

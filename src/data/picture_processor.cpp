@@ -27,9 +27,15 @@ std::vector<float> table_of(const PictureSettings& settings) {
     return table;
 }
 
+// Of a picture as the model takes it, three floats each. Settings may ask for squares of this size and no larger ones.
+constexpr std::int64_t most_prepared = std::int64_t{1} << 24;
+
 Image prepared(const Image& picture, const PictureSettings& settings) {
-    const Image image = settings.resizes ? resized(picture, settings) : picture;
-    return settings.crops ? middle(image, settings.crop.height, settings.crop.width) : image;
+    Image out = settings.resizes ? resized(picture, settings) : picture;
+    if (settings.crops) out = middle(out, settings.crop.height, settings.crop.width);
+    check(out.width * out.height <= most_prepared, "a picture of ", picture.width, " × ", picture.height,
+          " pixels comes out at ", out.width, " × ", out.height, ", past the limit of ", most_prepared, " pixels");
+    return out;
 }
 
 // Brightness as Pillow's mode L has it (ITU-R 601-2). A grey picture stays as it is.
@@ -52,9 +58,6 @@ Image resized(const Image& picture, const PictureSettings& settings) {
         width = upright ? edge : other;
         height = upright ? other : edge;
     }
-    const std::int64_t most = formats::ImageLimits().pixels;
-    check(width <= most / height, "a picture of ", picture.width, " × ", picture.height, " pixels would grow to ",
-          width, " × ", height, ", past the limit of ", most);
     return formats::resize(picture, width, height, settings.resampling);
 }
 

@@ -10,42 +10,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Both without links and `..`.
-bool is_inside(const fs::path& file, const fs::path& folder) {
-    const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
-    return end == folder.end();
-}
-
-// The Hub's cache keeps contents in models--X/blobs and shows them as links under models--X/snapshots/REVISION.
-bool is_hub_blob(const fs::path& file, const fs::path& folder) {
-    for (fs::path place = folder; place.has_relative_path(); place = place.parent_path())
-        if (place.parent_path().filename() == "snapshots")
-            return file.parent_path() == place.parent_path().parent_path() / "blobs";
-    return false;
-}
-
 bool is_plain_name(const std::string& name) {
     return !name.empty() && name != "." && name != ".." &&
            name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
 }
-
-}  // namespace
-
-fs::path find_file(const fs::path& folder, const std::string& name) {
-    const fs::path path = folder / name;
-    std::error_code error;
-    if (fs::symlink_status(path, error).type() == fs::file_type::not_found) return {};
-    check(!error, path.string(), ": ", error.message());
-    const fs::path target = fs::canonical(path, error);
-    check(!error, path.string(), ": a link that leads nowhere: ", error.message());
-    const fs::path home = fs::canonical(folder, error);
-    check(!error, folder.string(), ": ", error.message());
-    check(is_inside(target, home) || is_hub_blob(target, home), path.string(), ": a link out of the folder, to ",
-          target.string(), "; only links within it, or to the blobs of its Hub cache, are followed");
-    return path;
-}
-
-namespace {
 
 Config read_config_file(const fs::path& path) { return {Json::read(path), path.string()}; }
 

@@ -1,5 +1,6 @@
 #include "formats/image.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -90,6 +91,8 @@ void ImageFile::check_size(const char* kind, std::int64_t width, std::int64_t he
     if (width <= 0 || height <= 0) reject(kind, text_of("a picture of ", width, " × ", height, " pixels is empty"));
     if (width > limits.pixels / height)
         reject(kind, text_of(width, " × ", height, " pixels are more than the limit of ", limits.pixels));
+    if (std::max(width, height) > limits.side)
+        reject(kind, text_of(width, " × ", height, " pixels: a side is longer than the limit of ", limits.side));
 }
 
 Image decode_image(std::span<const std::byte> bytes, const std::string& source, const ImageLimits& limits) {
@@ -114,5 +117,28 @@ TransparentImage read_transparent_image(const std::filesystem::path& path, const
     const MappedFile file(path);
     return decode_transparent_image({file.data(), file.bytes()}, path.string(), limits);
 }
+
+namespace {
+
+struct Writer {
+    const char* ending;
+    void (*write)(const std::filesystem::path& path, const Image& image);
+};
+
+constexpr Writer writers[] = {{".png", write_png}, {".jpg", write_jpeg}, {".jpeg", write_jpeg}};
+
+const Writer& writer_of(const std::filesystem::path& path) {
+    std::string ending = path.extension().string();
+    for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (const Writer& writer : writers)
+        if (ending == writer.ending) return writer;
+    fail(path.string(), ": a picture is written as PNG or JPEG: expected a name that ends in .png, .jpg or .jpeg");
+}
+
+}  // namespace
+
+void check_image_name(const std::filesystem::path& path) { writer_of(path); }
+
+void write_image(const std::filesystem::path& path, const Image& image) { writer_of(path).write(path, image); }
 
 }  // namespace tessera::formats

@@ -26,15 +26,23 @@ struct Image {
     bool operator==(const Image&) const = default;
 };
 
+// What reading or making one picture may ask for: the largest cameras pass, and a file of few bytes cannot take the
+// machine's memory. A side is limited of itself because filters keep weights for each of its pixels.
 struct ImageLimits {
-    std::size_t bytes = std::size_t{256} << 20;
-    std::int64_t pixels = 178'956'970;  // where Pillow refuses too
+    std::size_t bytes = std::size_t{128} << 20;
+    std::int64_t pixels = std::int64_t{1} << 26;  // 64 megapixels: 8192 × 8192
+    std::int64_t side = std::int64_t{1} << 20;
 };
 
 Image read_image(const std::filesystem::path& path, const ImageLimits& limits = {});
 // `source` is what errors name: the path of the file, say.
 Image decode_image(std::span<const std::byte> bytes, const std::string& source, const ImageLimits& limits = {});
 
-void write_png(const std::filesystem::path& path, const Image& image);  // whole or not at all
+// Whole or not at all. write_image takes the kind from the ending, .png, .jpg or .jpeg; any other is an error, which
+// check_image_name tells before there is a picture.
+void write_png(const std::filesystem::path& path, const Image& image);
+void write_jpeg(const std::filesystem::path& path, const Image& image);
+void write_image(const std::filesystem::path& path, const Image& image);
+void check_image_name(const std::filesystem::path& path);
 
 }  // namespace tessera::formats

@@ -116,6 +116,10 @@ TransparentImage decode_gif(const ImageFile& file) {
     const std::int64_t height = std::max<std::int64_t>(gif.SHeight, std::int64_t{frame.Top} + frame.Height);
     file.check_size(kind, width, height);
     if (frame.Width <= 0 || frame.Height <= 0) file.reject(kind, "the first frame is empty");
+    // A code is of two bits at least and stands for 4096 pixels at most.
+    constexpr std::int64_t most_per_byte = 8 / 2 * 4096;
+    if (std::int64_t{frame.Width} * frame.Height / most_per_byte > static_cast<std::int64_t>(file.bytes.size()))
+        file.reject(kind, "the file ends before the picture does");
 
     // What the frame leaves free is transparent, or of the first colour where none is.
     const auto ground = static_cast<std::uint8_t>(transparent >= 0 ? transparent : 0);

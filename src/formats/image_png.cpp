@@ -4,6 +4,7 @@
 
 #include <csetjmp>
 #include <cstring>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/function_ref.h"
@@ -66,17 +67,34 @@ void as_rgba(png_structp png) {
     png_set_interlace_handling(png);
 }
 
-int orientation_of(png_structp png, png_infop info) {
-    png_bytep exif = nullptr;
-    png_uint_32 count = 0;
-    const int of_exif = png_get_eXIf_1(png, info, &count, &exif) != 0 ? exif_orientation({exif, count}) : 0;
-    if (of_exif != 0) return of_exif;
-    png_textp texts = nullptr;
-    const int text_count = png_get_text(png, info, &texts, nullptr);
-    for (int i = 0; i < text_count; ++i)
-        if (std::strcmp(texts[i].key, "XML:com.adobe.xmp") == 0 && texts[i].text != nullptr)
-            return xmp_orientation({reinterpret_cast<const std::uint8_t*>(texts[i].text), std::strlen(texts[i].text)});
-    return 0;
+// The orientation in the chunks eXIf and iTXt, where XMP stands uncompressed. libpng is not asked to keep them: a
+// thousand chunks of a few bytes may each unpack to megabytes.
+int orientation_of(std::span<const std::uint8_t> left) {
+    constexpr std::string_view xmp("XML:com.adobe.xmp\0\0", 19);  // and not compressed
+    constexpr std::size_t signature = 8, head = 8, checksum = 4;
+    int of_xmp = 0;
+    left = left.subspan(signature);
+    while (left.size() >= head + checksum) {
+        const std::size_t bytes =
+            std::size_t{left[0]} << 24 | std::size_t{left[1]} << 16 | std::size_t{left[2]} << 8 | left[3];
+        if (bytes > left.size() - head - checksum) break;
+        const std::string_view name(reinterpret_cast<const char*>(left.data()) + 4, 4);
+        const std::span<const std::uint8_t> data = left.subspan(head, bytes);
+        if (name == "eXIf")
+            if (const int orientation = exif_orientation(data); orientation != 0) return orientation;
+        if (name == "iTXt" && of_xmp == 0 &&
+            std::string_view(reinterpret_cast<const char*>(data.data()), bytes).starts_with(xmp))
+            of_xmp = xmp_orientation(data);
+        left = left.subspan(head + bytes + checksum);
+    }
+    return of_xmp;
+}
+
+// Deflate makes at most 1032 bytes of one.
+void check_filled(const ImageFile& file, std::size_t row_bytes, std::size_t height) {
+    constexpr std::size_t most_per_byte = 1032;
+    if (row_bytes * height / most_per_byte > file.bytes.size())
+        file.reject(kind, "the file ends before the picture does");
 }
 
 }  // namespace
@@ -84,16 +102,17 @@ int orientation_of(png_structp png, png_infop info) {
 TransparentImage decode_png(const ImageFile& file) {
     Reader reader(file);
     png_uint_32 width = 0, height = 0;
-    int orientation = 0;
+    std::size_t stored_stride = 0;
     reader.guarded([&](png_structp png, png_infop info) {
-        png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // ours are checked below
-        png_set_chunk_malloc_max(png, png_alloc_size_t{8} << 20);
-        png_set_chunk_cache_max(png, 1000);
+        png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);             // ours are checked below
+        png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);  // all that is not pixels
         png_read_info(png, info);
         width = png_get_image_width(png, info);
         height = png_get_image_height(png, info);
+        stored_stride = png_get_rowbytes(png, info);
     });
     file.check_size(kind, width, height);
+    check_filled(file, stored_stride, height);
     const std::size_t stride = std::size_t{width} * 4;
     TransparentImage image(width, height);
     std::vector<png_bytep> rows(height);
@@ -105,18 +124,8 @@ TransparentImage decode_png(const ImageFile& file) {
         decoded_stride = png_get_rowbytes(png, info);
     });
     if (decoded_stride != stride) file.reject(kind, "no decoder for this colour type");
-    reader.guarded([&](png_structp png, png_infop info) {
-        png_read_image(png, rows.data());
-        orientation = orientation_of(png, info);
-    });
-    try {
-        reader.guarded([&](png_structp png, png_infop info) {
-            png_read_end(png, info);
-            orientation = orientation_of(png, info);
-        });
-    } catch (const Error&) {  // all pixels are there; what follows them may be missing
-    }
-    return upright(std::move(image), orientation);
+    reader.guarded([&](png_structp png, png_infop) { png_read_image(png, rows.data()); });
+    return upright(std::move(image), orientation_of({file.data(), file.bytes.size()}));
 }
 
 void write_png(const std::filesystem::path& path, const Image& image) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "formats/find_file.h"
 #include "formats/json.h"
 
 namespace tessera::formats {
@@ -136,10 +137,9 @@ Json Json::parse(std::string_view text, const std::string& source, const JsonLim
 }
 
 Json Json::read(const std::filesystem::path& path, const JsonLimits& limits) {
+    check_exists(path);
     std::error_code error;
-    const auto status = std::filesystem::status(path, error);
-    check(std::filesystem::exists(status), path.string(), ": no such file");
-    check(std::filesystem::is_regular_file(status), path.string(), ": not a regular file");
+    check(std::filesystem::is_regular_file(path, error), path.string(), ": not a regular file");
     std::ifstream file(path, std::ios::binary);
     check(file.good(), path.string(), ": cannot open: ", std::strerror(errno));
     const auto bytes = std::filesystem::file_size(path, error);

@@ -160,6 +160,13 @@ Image resize_nearest(const Image& image, std::int64_t width, std::int64_t height
 Image resize(const Image& image, std::int64_t width, std::int64_t height, Resampling resampling) {
     check(image.width > 0 && image.height > 0 && width > 0 && height > 0, "resize: from ", image.width, " × ",
           image.height, " to ", width, " × ", height, " pixels");
+    // What is made, and what is between the passes: rows of the new width, as many as there were. The order is part of
+    // the result, for levels are rounded after each.
+    constexpr ImageLimits limits;
+    const bool fits = std::max(width, height) <= limits.side && width <= limits.pixels / height &&
+                      width <= limits.pixels / image.height && std::max(image.width, image.height) <= limits.side;
+    check(fits, "a picture of ", image.width, " × ", image.height, " pixels cannot be resized to ", width, " × ",
+          height, ": that takes more than the limit of ", limits.pixels, " pixels, ", limits.side, " a side");
     if (image.width == width && image.height == height) return image;
     if (resampling == Resampling::nearest) return resize_nearest(image, width, height);
     const Filter filter = filter_of(resampling);

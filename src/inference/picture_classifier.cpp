@@ -1,6 +1,7 @@
 #include "inference/picture_classifier.h"
 
 #include "data/picture_processor.h"
+#include "formats/find_file.h"
 #include "models/catalog.h"
 #include "models/vision.h"
 #include "nn/module.h"
@@ -31,7 +32,7 @@ Tensor table_of(const std::vector<tokenizers::Ids>& rows) {
 
 PictureClassifier::PictureClassifier(const std::filesystem::path& folder, const ClassifierOptions& options)
     : device_(options.device) {
-    check(std::filesystem::exists(folder), folder.string(), ": no such file or folder");
+    formats::check_exists(folder);
     const models::Config config = models::config_named(folder.string());
     const models::Architecture& architecture = models::architecture_of(config);
     settings_ = models::picture_settings(folder, config);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "formats/find_file.h"
 #include "inference/generator.h"
 #include "models/adapters.h"
 #include "models/catalog.h"
@@ -14,15 +15,16 @@ namespace fs = std::filesystem;
 
 // A file of weights alone has its tokenizer beside it: one of the usual names, or the only file that can be meant.
 fs::path tokenizer_beside(const fs::path& file) {
-    const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+    const fs::path folder = formats::folder_of(file);
     for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer.bin"})
-        if (fs::exists(folder / name)) return folder / name;
+        if (fs::path found = formats::find_file(folder, name); !found.empty()) return found;
     std::vector<fs::path> found;
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
         const std::string name = entry.path().filename().string();
         const bool is_other = entry.path().filename() != file.filename();
-        if (is_other && name.starts_with("tok") && name.ends_with(".bin")) found.push_back(entry.path());
+        if (is_other && name.starts_with("tok") && name.ends_with(".bin"))
+            found.push_back(formats::find_file(folder, name));
     }
     return found.size() == 1 ? found.front() : fs::path();
 }

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <set>
 
+#include "formats/byte_reader.h"
+#include "formats/find_file.h"
 #include "models/adapted_layers.h"
 #include "models/adapters.h"
 #include "models/catalog.h"
@@ -18,6 +20,8 @@ using formats::Json;
 constexpr const char* config_file = "adapter_config.json";
 constexpr const char* model_config_file = "config.json";
 constexpr const char* tensor_file = "adapter_model.safetensors";
+// Far more than any classifier chooses between: a shape is no reason to name so many.
+constexpr std::int64_t most_classes = 1 << 16;
 constexpr std::string_view prefix = "base_model.model.";
 constexpr std::string_view down_suffix = ".lora_A.weight", up_suffix = ".lora_B.weight";
 
@@ -83,9 +87,22 @@ void check_plain(const Config& config) {
 }
 
 double alpha_of(const Config& config, const WeightTable& table, const std::string& name) {
-    for (const auto& [pattern, alpha] : config.section_or_empty("alpha_pattern").json().members())
-        if (is_called(table, name, pattern)) return alpha.as_number();
+    const Config patterns = config.section_or_empty("alpha_pattern");
+    for (const auto& [pattern, alpha] : patterns.json().members())
+        if (is_called(table, name, pattern)) return patterns.number(pattern);
     return config.number("lora_alpha");
+}
+
+// The file of this name, which must be there.
+fs::path file_in(const fs::path& folder, const char* name) {
+    const fs::path file = formats::find_file(folder, name);
+    check(!file.empty(), folder.string(), ": no ", name, " in this folder");
+    return file;
+}
+
+Config read_config_in(const fs::path& folder) {
+    const fs::path file = file_in(folder, config_file);
+    return {Json::read(file), file.string()};
 }
 
 double dropout_of(const Config& config) {
@@ -98,9 +115,7 @@ double dropout_of(const Config& config) {
 class Folder {
    public:
     Folder(Model& model, const fs::path& folder)
-        : model_(model),
-          source_((folder / tensor_file).string()),
-          config_(Json::read(folder / config_file), (folder / config_file).string()) {
+        : model_(model), source_(file_in(folder, tensor_file).string()), config_(read_config_in(folder)) {
         check_plain(config_);
         for (auto& [name, tensor] : formats::read_safetensors(source_).tensors) tensors_.emplace(plain(name), tensor);
     }
@@ -199,7 +214,10 @@ class Folder {
 
 }  // namespace
 
-bool is_adapter_folder(const fs::path& path) { return fs::exists(path / config_file); }
+bool is_adapter_folder(const fs::path& path) {
+    std::error_code error;
+    return fs::is_directory(path, error) && fs::exists(path / config_file, error);
+}
 
 void save_adapters(Model& model, const AdapterSettings& settings, const std::string& base, const fs::path& folder) {
     const std::map<std::string, AdaptedLayer> layers = adaptable_layers(model);
@@ -253,19 +271,50 @@ void save_adapters(Model& model, const AdapterSettings& settings, const std::str
 
 void apply_adapters(Model& model, const fs::path& folder) { Folder(model, folder).apply(); }
 
+namespace {
+
+// Of a folder of PEFT's own, which has no names for classes: as many as its head tells apart. None where that is the
+// base's number, or where there is no head.
+std::vector<std::string> numbered_classes(const Config& base, const fs::path& folder) {
+    const std::string source = file_in(folder, tensor_file).string();
+    const std::size_t known = class_names(base).size();
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : formats::read_safetensors(source).tensors) {
+        const bool is_head = name.ends_with(".classifier.weight") || name.ends_with(".classifier.out_proj.weight");
+        if (!is_head || tensor.rank() != 2 || tensor.size(0) == static_cast<std::int64_t>(known)) continue;
+        check(tensor.elements() > 0 && tensor.size(0) <= most_classes, source, ": ", formats::shown(name),
+              " has shape ", tensor.shape(), ": expected a row for each of 1 to ", most_classes, " classes");
+        check(names.empty(), source, ": ", formats::shown(name), " is a second head beside another");
+        for (std::int64_t i = 0; i < tensor.size(0); ++i) names.push_back(text_of("LABEL_", i));
+    }
+    return names;
+}
+
+// What a file says of its head, before a model is made for it.
+void check_head(const Config& config, const fs::path& folder) {
+    const std::unique_ptr<Model> model = build(config);
+    const formats::TensorMap tensors = formats::read_safetensors(file_in(folder, tensor_file)).tensors;
+    for (const auto& [name, layer] : head_layers(*model)) {
+        const std::string full = text_of(prefix, running_name(model->weights, name), ".weight");
+        const auto found = tensors.find(full);
+        check(found == tensors.end() || found->second.shape() == layer->weight.shape(), (folder / tensor_file).string(),
+              ": ", formats::shown(full), " has shape ", found == tensors.end() ? Shape() : found->second.shape(),
+              ", expected ", layer->weight.shape());
+    }
+}
+
+}  // namespace
+
 Config adapted_config(const Config& base, const fs::path& folder) {
     std::vector<std::string> names;
-    if (fs::exists(folder / model_config_file)) {
-        const Config own(Json::read(folder / model_config_file), (folder / model_config_file).string());
-        names = class_names(own);
-    } else {
-        // A folder of PEFT's own knows how many classes there are.
-        for (const auto& [name, tensor] : formats::read_safetensors(folder / tensor_file).tensors)
-            if ((name.ends_with(".classifier.weight") || name.ends_with(".classifier.out_proj.weight")) &&
-                tensor.rank() == 2 && tensor.size(0) != static_cast<std::int64_t>(class_names(base).size()))
-                for (std::int64_t i = 0; i < tensor.size(0); ++i) names.push_back(text_of("LABEL_", i));
-    }
-    return names.empty() || names == class_names(base) ? base : with_classes(base, names);
+    if (const fs::path own = formats::find_file(folder, model_config_file); !own.empty())
+        names = class_names(Config(Json::read(own), own.string()));
+    else
+        names = numbered_classes(base, folder);
+    if (names.empty() || names == class_names(base)) return base;
+    Config config = with_classes(base, names);
+    check_head(config, folder);
+    return config;
 }
 
 std::unique_ptr<Model> load_adapted(const formats::Checkpoint& base, const fs::path& folder) {
@@ -277,12 +326,19 @@ std::unique_ptr<Model> load_adapted(const formats::Checkpoint& base, const fs::p
 }
 
 fs::path base_of_adapters(const fs::path& folder) {
-    const Config config(Json::read(folder / config_file), (folder / config_file).string());
+    const Config config = read_config_in(folder);
     const std::string base = config.text("base_model_name_or_path");
-    if (fs::exists(base)) return base;
-    if (fs::exists(folder / base)) return folder / base;
-    config.reject("base_model_name_or_path",
-                  text_of("'", base, "' is not there; name the base, and this by --adapter"));
+    const auto reject = [&](const auto&... reason) {
+        config.reject("base_model_name_or_path", text_of(formats::shown(base), reason...));
+    };
+    if (base.empty() || base.find('\0') != base.npos) reject(" is no place of a model");
+    std::error_code error;
+    fs::path place = base;
+    if (!fs::exists(place, error)) place = folder / base;
+    if (!fs::exists(place, error)) reject(" is not there; name the base, and this by --adapter");
+    if (fs::equivalent(place, folder, error)) reject(" is this folder itself");
+    if (is_adapter_folder(place)) reject(" holds adapters itself; merge them with their base first");
+    return place;
 }
 
 }  // namespace tessera::models

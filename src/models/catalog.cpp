@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "formats/find_file.h"
 #include "models/adapters.h"
 #include "models/gguf_checkpoint.h"
 #include "models/llama2c_checkpoint.h"
@@ -15,15 +16,17 @@ Config config_named(const std::string& name) {
     const auto found =
         std::find_if(known.begin(), known.end(), [&](const Preset& preset) { return name == preset.name; });
     if (found != known.end()) return {formats::Json::parse(found->text, name), name};
-    check(std::filesystem::exists(name), name,
+    std::error_code error;
+    check(std::filesystem::exists(name, error) || error, name,
           ": neither a folder, a config.json nor a preset; `tessera inspect --list` shows the presets");
+    formats::check_exists(name);
     if (is_adapter_folder(name)) return adapted_config(config_named(base_of_adapters(name).string()), name);
     const bool is_weights = !std::filesystem::is_directory(name) && std::filesystem::path(name).extension() != ".json";
     return is_weights ? open(name).config : formats::read_config(name);
 }
 
 formats::Checkpoint open(const std::filesystem::path& path) {
-    check(std::filesystem::exists(path), path.string(), ": no such file or folder");
+    formats::check_exists(path);
     if (std::filesystem::is_directory(path)) return formats::open_checkpoint(path);
     if (path.extension() == ".gguf") return open_gguf(path);
     if (path.extension() == ".bin") return open_llama2c(path);

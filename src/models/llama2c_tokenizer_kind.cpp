@@ -2,6 +2,7 @@
 // are, and bytes for what is in no piece. Ids 0, 1 and 2 are unknown, beginning and end; then come the 256 bytes.
 #include "core/error.h"
 #include "formats/atomic_file.h"
+#include "formats/find_file.h"
 #include "formats/json.h"
 #include "models/llama2c_tokenizer.h"
 #include "tokenizers/byte_pieces.h"
@@ -27,13 +28,15 @@ bool is_tokenizer(const std::filesystem::path& file) {
 std::filesystem::path tokenizer_of(const std::filesystem::path& file) {
     if (is_tokenizer(file)) return file;
     std::filesystem::path found;
-    const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::filesystem::path folder = formats::folder_of(file);
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
         if (!is_tokenizer(entry.path())) continue;
         check(found.empty(), file.string(), ": two tokenizers lie beside it: ", found.string(), " and ",
               entry.path().string());
-        found = entry.path();
+        found = formats::find_file(folder, entry.path().filename());
     }
+    check(!error, folder.string(), ": ", error.message());
     check(!found.empty(), file.string(), ": no tokenizer (tok*.bin) lies beside it");
     return found;
 }

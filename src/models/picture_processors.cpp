@@ -1,6 +1,7 @@
 #include "models/picture_processors.h"
 
 #include "core/error.h"
+#include "formats/find_file.h"
 #include "models/adapters.h"
 #include "models/catalog.h"
 #include "models/vision.h"
@@ -63,15 +64,15 @@ PictureSettings picture_settings(const std::filesystem::path& folder, const Conf
         defaults.grey = own.grey;  // the model's input, of which a processor knows nothing
         return read_picture_settings(config, defaults);
     };
-    const std::filesystem::path newer = folder / "processor_config.json", older = folder / "preprocessor_config.json";
-    if (std::filesystem::exists(newer)) {
+    const std::filesystem::path newer = formats::find_file(folder, "processor_config.json"),
+                                older = formats::find_file(folder, "preprocessor_config.json");
+    if (!newer.empty()) {
         const Config processor(formats::Json::read(newer), newer.string());
         if (processor.has("image_processor")) return read(processor.section("image_processor"));
     }
     // Adapters may leave that to their base.
-    if (!std::filesystem::exists(older) && is_adapter_folder(folder))
-        return picture_settings(base_of_adapters(folder), model);
-    if (!std::filesystem::exists(older)) return own;
+    if (older.empty() && is_adapter_folder(folder)) return picture_settings(base_of_adapters(folder), model);
+    if (older.empty()) return own;
     return read(Config(formats::Json::read(older), older.string()));
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "formats/checkpoint.h"
+#include "formats/find_file.h"
 #include "ops/binary.h"
 #include "ops/reduce.h"
 #include "ops/unary.h"
@@ -86,9 +87,9 @@ Tensor sentence_embedding(const Tensor& hidden, const Tensor& attention_mask, co
 
 Pooling read_pooling(const std::filesystem::path& folder) {
     Pooling pooling;
-    std::filesystem::path pooling_folder = folder / "1_Pooling";
-    const std::filesystem::path modules = folder / "modules.json";
-    if (std::filesystem::exists(modules)) {
+    std::string pooling_folder = "1_Pooling";
+    const std::filesystem::path modules = formats::find_file(folder, "modules.json");
+    if (!modules.empty()) {
         const formats::Json list = formats::Json::read(modules);
         check(list.is_array(), modules.string(), ": expected a list of modules");
         pooling.normalise = false;
@@ -99,7 +100,7 @@ Pooling read_pooling(const std::filesystem::path& folder) {
             if (name == "Pooling") {
                 const std::string path = module.text("path", "1_Pooling");
                 if (!is_plain_name(path)) module.reject("path", text_of("'", path, "' is no folder right below"));
-                pooling_folder = folder / path;
+                pooling_folder = path;
             } else if (name == "Normalize") {
                 pooling.normalise = true;
             } else if (name != "Transformer") {
@@ -107,11 +108,10 @@ Pooling read_pooling(const std::filesystem::path& folder) {
             }
         }
     }
-    const std::filesystem::path config = pooling_folder / "config.json";
-    if (std::filesystem::exists(config)) pooling.mode = read_mode(formats::read_config(config));
-    const std::filesystem::path lengths = folder / "sentence_bert_config.json";
-    if (std::filesystem::exists(lengths))
-        pooling.longest_text = formats::read_config(lengths).positive("max_seq_length", 0);
+    const std::filesystem::path config = formats::find_file(folder, pooling_folder + "/config.json");
+    if (!config.empty()) pooling.mode = read_mode(formats::read_config(config));
+    const std::filesystem::path lengths = formats::find_file(folder, "sentence_bert_config.json");
+    if (!lengths.empty()) pooling.longest_text = formats::read_config(lengths).positive("max_seq_length", 0);
     return pooling;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "formats/find_file.h"
 #include "models/settings.h"
 
 namespace tessera::models {
@@ -26,8 +27,8 @@ struct Cleaning {
 };
 
 Cleaning read_cleaning(const std::filesystem::path& folder) {
-    const std::filesystem::path path = folder / "tokenizer_config.json";
-    if (!std::filesystem::exists(path)) return {};
+    const std::filesystem::path path = formats::find_file(folder, "tokenizer_config.json");
+    if (path.empty()) return {};
     const Config config(formats::Json::read(path), path.string());
     return {config.text("tokenizer_class", "SiglipTokenizer").starts_with("SiglipTokenizer"),
             config.boolean("do_lower_case", true)};

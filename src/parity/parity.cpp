@@ -6,10 +6,13 @@
 #include <cstdlib>
 #include <limits>
 
+#include "formats/find_file.h"
 #include "parity/comparison.h"
 
 namespace tessera::parity {
 namespace {
+
+constexpr const char* expected_name = "expected.safetensors";
 
 struct Kind {
     const char* name;
@@ -32,22 +35,63 @@ bool Outcome::passed() const {
            std::all_of(quantities.begin(), quantities.end(), [](const Quantity& one) { return one.passed(); });
 }
 
+namespace {
+
+bool is_of(Values values, DType dtype) {
+    switch (values) {
+        case Values::floats: return is_float(dtype) && !is_quantised(dtype);
+        case Values::integers: return is_integer(dtype);
+        case Values::levels: return dtype == DType::U8;
+        default: return !is_quantised(dtype);
+    }
+}
+
+const char* word_of(Values values) {
+    switch (values) {
+        case Values::floats: return "floats";
+        case Values::integers: return "integers";
+        case Values::levels: return "bytes";
+        default: return "numbers";
+    }
+}
+
+std::string text_of_sizes(Sizes sizes) {
+    std::string text = "(";
+    for (const std::int64_t size : sizes) {
+        if (text.size() > 1) text += ", ";
+        text += size == any ? std::string("any") : std::to_string(size);
+    }
+    return text + ")";
+}
+
+}  // namespace
+
 double norm_of(const Tensor& x) {
     double squares = 0;
     for (const double value : x.to_vector<double>()) squares += value * value;
     return std::sqrt(squares);
 }
 
-const Tensor& Case::operator[](const std::string& name) const {
+std::string Case::source() const { return (folder / expected_name).string(); }
+
+const Tensor& Case::tensor(const std::string& name, Values values, Sizes sizes) const {
     const auto found = expected.tensors.find(name);
-    check(found != expected.tensors.end(), (folder / "expected.safetensors").string(), ": no tensor '", name, "'");
-    return found->second;
+    check(found != expected.tensors.end(), source(), ": no tensor '", name, "'");
+    const Tensor& tensor = found->second;
+    bool fits = is_of(values, tensor.dtype()) && tensor.rank() == static_cast<int>(sizes.size());
+    int dim = 0;
+    for (const std::int64_t size : sizes) {
+        fits = fits && (size == any || tensor.size(dim) == size);
+        ++dim;
+    }
+    check(fits, source(), ": tensor '", name, "': expected ", word_of(values), " of shape ", text_of_sizes(sizes),
+          ", found ", tensor.dtype(), " of shape ", tensor.shape());
+    return tensor;
 }
 
 double Case::setting(const std::string& name, std::size_t which) const {
-    const std::string source = (folder / "expected.safetensors").string();
     const auto found = expected.metadata.find(name);
-    check(found != expected.metadata.end(), source, ": the metadata lack '", name, "'");
+    check(found != expected.metadata.end(), source(), ": the metadata lack '", name, "'");
     std::vector<double> numbers;
     const char* at = found->second.c_str();
     while (*at != '\0') {
@@ -56,18 +100,38 @@ double Case::setting(const std::string& name, std::size_t which) const {
         if (end != at) numbers.push_back(value);
         at = end != at ? end : at + 1;
     }
-    check(which < numbers.size(), source, ": metadata ", name, ": no number ", which, " in '", found->second, "'");
+    check(which < numbers.size(), source(), ": metadata ", name, ": no number ", which, " in '", found->second, "'");
     return numbers[which];
 }
 
-Tensor Case::input(const std::string& name) const { return has(name) ? (*this)[name].to(device) : Tensor(); }
+std::int64_t Case::whole(const std::string& name, std::int64_t most) const {
+    const double value = setting(name);
+    check(value >= 0 && value <= static_cast<double>(most) && value == std::trunc(value), source(), ": metadata ", name,
+          ": expected a whole number from 0 to ", most, ", found '", expected.metadata.at(name), "'");
+    return static_cast<std::int64_t>(value);
+}
+
+Tensor Case::input(const std::string& name, Values values, Sizes sizes) const {
+    return tensor(name, values, sizes).to(device);
+}
+
+Tensor Case::input_or_none(const std::string& name, Values values) const {
+    if (!has(name)) return {};
+    const Tensor& tensor = expected.tensors.at(name);
+    check(is_of(values, tensor.dtype()), source(), ": tensor '", name, "': expected ", word_of(values), ", found ",
+          tensor.dtype());
+    return tensor.to(device);
+}
 
 void Case::compare(const std::string& name, const Tensor& ours, double tolerance) const {
     compare(name, ours, tolerance, 0);
 }
 
 void Case::compare(const std::string& name, const Tensor& ours, double tolerance, double floor) const {
-    const Tensor& theirs = (*this)[name];
+    const auto found = expected.tensors.find(name);
+    check(found != expected.tensors.end() && !is_quantised(found->second.dtype()), source(), ": no tensor '", name,
+          "' of numbers");
+    const Tensor& theirs = found->second;
     Quantity quantity{.name = name, .tolerance = tolerance};
     if (!ours.defined()) {
         quantity.error = std::numeric_limits<double>::infinity();
@@ -91,7 +155,9 @@ Outcome check_case(const std::filesystem::path& folder, Device device) {
     Outcome outcome{.folder = folder};
     const auto start = std::chrono::steady_clock::now();
     try {
-        const formats::Safetensors expected = formats::read_safetensors(folder / "expected.safetensors");
+        const std::filesystem::path file = formats::find_file(folder, expected_name);
+        check(!file.empty(), folder.string(), ": no ", expected_name, " in this folder");
+        const formats::Safetensors expected = formats::read_safetensors(file);
         const Case run{folder, expected, device, outcome.quantities};
         const auto* kind =
             std::find_if(std::begin(kinds), std::end(kinds), [&](const Kind& k) { return run.has(k.mark); });
@@ -107,13 +173,16 @@ Outcome check_case(const std::filesystem::path& folder, Device device) {
 }
 
 std::vector<std::filesystem::path> cases_in(const std::filesystem::path& folder) {
-    check(std::filesystem::is_directory(folder), folder.string(), ": no such folder");
-    if (std::filesystem::exists(folder / "expected.safetensors")) return {folder};
+    formats::check_exists(folder);
+    std::error_code error;
+    if (std::filesystem::exists(folder / expected_name, error)) return {folder};
     std::vector<std::filesystem::path> cases;
-    for (const auto& entry : std::filesystem::directory_iterator(folder))
-        if (std::filesystem::exists(entry.path() / "expected.safetensors")) cases.push_back(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+        if (std::error_code ignored; std::filesystem::exists(entry.path() / expected_name, ignored))
+            cases.push_back(entry.path());
+    check(!error, folder.string(), ": ", error.message());
     std::sort(cases.begin(), cases.end());
-    check(!cases.empty(), folder.string(), ": no expected.safetensors in it or right below it");
+    check(!cases.empty(), folder.string(), ": no ", expected_name, " in it or right below it");
     return cases;
 }
 

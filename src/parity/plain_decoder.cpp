@@ -9,8 +9,9 @@ namespace tessera::parity {
 void check_plain_decoder(const Case& run) {
     formats::Checkpoint checkpoint;
     checkpoint.folder = run.folder;
-    const auto whole = [&](const char* name) { return static_cast<std::int64_t>(run.setting(name)); };
-    const Tensor& embedding = run["param.embed"];
+    constexpr std::int64_t most = 1 << 20;
+    const auto whole = [&](const char* name) { return run.whole(name, most); };
+    const Tensor& embedding = run.tensor("param.embed", Values::floats, {any, any});
     formats::Json config = formats::Json::object();
     config.set("model_type", models::parallel_decoder_type)
         .set("vocab_size", embedding.size(0))
@@ -19,7 +20,7 @@ void check_plain_decoder(const Case& run) {
         .set("num_attention_heads", whole("heads"))
         .set("num_key_value_heads", whole("kv_heads"))
         .set("head_dim", whole("head_dim"))
-        .set("intermediate_size", run["param.l0.w_up"].size(0));
+        .set("intermediate_size", run.tensor("param.l0.w_up", Values::floats, {any, any}).size(0));
     checkpoint.config = formats::Config(config, (run.folder / "expected.safetensors").string());
     for (const auto& [name, tensor] : run.expected.tensors)
         if (name.starts_with("param.")) checkpoint.tensors[name.substr(6)] = tensor;

@@ -23,11 +23,12 @@ void check_training_curve(const Case& run) {
                                        .beta2 = run.setting("betas", 1),
                                        .epsilon = run.setting("eps"),
                                        .weight_decay = run.setting("weight_decay")});
-    const Tensor data = run.input("data");  // (steps, B, T)
+    const Tensor data = run.input("data", Values::integers, {any, any, any});  // (steps, B, T)
+    constexpr std::int64_t most_steps = 1 << 20;
     const std::int64_t steps = data.size(0);
     const training::Schedule schedule{.kind = training::ScheduleKind::cosine,
                                       .peak = run.setting("base_lr"),
-                                      .warmup_steps = static_cast<std::int64_t>(run.setting("warmup_steps")),
+                                      .warmup_steps = run.whole("warmup_steps", most_steps),
                                       .total_steps = steps,
                                       .floor_fraction = run.setting("then")};
     std::vector<double> losses, norms, rates;

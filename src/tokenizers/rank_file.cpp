@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/mapped_file.h"
+#include "formats/find_file.h"
 #include "tokenizers/base64.h"
 #include "tokenizers/bpe.h"
 #include "tokenizers/byte_level.h"
@@ -107,7 +108,7 @@ Merges merges_of(const Ranks& ranks) {
 std::shared_ptr<Tokenizer> open(const std::filesystem::path& path) {
     const MappedFile mapped(path);
     return parse_rank_file({reinterpret_cast<const char*>(mapped.data()), mapped.bytes()},
-                           read_tokenizer_config(path.parent_path()), path.string());
+                           read_tokenizer_config(formats::folder_of(path)), path.string());
 }
 
 const RegisterTokenizerFile registered[] = {

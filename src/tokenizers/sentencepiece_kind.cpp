@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/mapped_file.h"
+#include "formats/find_file.h"
 #include "tokenizers/rank_file.h"
 #include "tokenizers/sentencepiece.h"
 #include "tokenizers/tokenizer_config.h"
@@ -30,7 +31,7 @@ std::shared_ptr<Tokenizer> open(const std::filesystem::path& path) {
     const MappedFile mapped(path);
     SentencePieceFile file =
         parse_sentencepiece({reinterpret_cast<const char*>(mapped.data()), mapped.bytes()}, path.string());
-    const TokenizerConfig config = read_tokenizer_config(path.parent_path());
+    const TokenizerConfig config = read_tokenizer_config(formats::folder_of(path));
     // A model that knows no beginning closes a text with its end.
     SentencePieceOptions options{.add_bos = config.settings.boolean("add_bos_token", file.bos >= 0),
                                  .add_eos = config.settings.boolean("add_eos_token", file.bos < 0),

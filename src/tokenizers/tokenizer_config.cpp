@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "formats/byte_reader.h"
+#include "formats/find_file.h"
 #include "tokenizers/vocabulary.h"
 
 namespace tessera::tokenizers {
@@ -16,8 +17,9 @@ using formats::Json;
 
 constexpr std::size_t longest_template = std::size_t{4} << 20;
 
-Config read_config(const std::filesystem::path& path) {
-    if (!std::filesystem::exists(path)) return {};
+Config read_config(const std::filesystem::path& folder, const char* name) {
+    const std::filesystem::path path = formats::find_file(folder, name);
+    if (path.empty()) return {};
     return Config(Json::read(path), path.string());
 }
 
@@ -93,10 +95,10 @@ std::vector<AddedToken> TokenizerConfig::added_tokens() const {
 }
 
 TokenizerConfig read_tokenizer_config(const std::filesystem::path& folder) {
-    TokenizerConfig config{.settings = read_config(folder / "tokenizer_config.json"),
-                           .special_map = read_config(folder / "special_tokens_map.json")};
-    const std::filesystem::path jinja = folder / "chat_template.jinja";
-    config.chat_template = std::filesystem::exists(jinja) ? read_text(jinja) : template_of(config.settings);
+    TokenizerConfig config{.settings = read_config(folder, "tokenizer_config.json"),
+                           .special_map = read_config(folder, "special_tokens_map.json")};
+    const std::filesystem::path jinja = formats::find_file(folder, "chat_template.jinja");
+    config.chat_template = !jinja.empty() ? read_text(jinja) : template_of(config.settings);
     return config;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "formats/find_file.h"
 #include "tokenizers/tokenizer_config.h"
 
 namespace tessera::tokenizers {
@@ -35,8 +36,9 @@ std::vector<Found> found_in(const fs::path& folder) {
     std::vector<Found> found;
     for (const TokenizerFile& kind : kinds()) {
         if (!kind.in_folder) continue;
-        const fs::path file = folder / kind.in_folder;
-        if (fs::is_regular_file(file) && kind.fits(file)) found.push_back({file, &kind});
+        const fs::path file = formats::find_file(folder, kind.in_folder);
+        std::error_code error;
+        if (fs::is_regular_file(file, error) && kind.fits(file)) found.push_back({file, &kind});
     }
     return found;
 }
@@ -60,12 +62,12 @@ RegisterTokenizerFile::RegisterTokenizerFile(const TokenizerFile& kind) {
 }
 
 std::shared_ptr<const Tokenizer> open_tokenizer(const fs::path& folder_or_file) {
-    check(fs::exists(folder_or_file), folder_or_file.string(), ": no such file or folder");
+    formats::check_exists(folder_or_file);
     const bool folder = fs::is_directory(folder_or_file);
     check(folder || fs::is_regular_file(folder_or_file), folder_or_file.string(), ": neither a file nor a folder");
     std::shared_ptr<Tokenizer> tokenizer =
         folder ? open_folder(folder_or_file) : kind_of(folder_or_file).open(folder_or_file);
-    apply(read_tokenizer_config(folder ? folder_or_file : folder_or_file.parent_path()), *tokenizer);
+    apply(read_tokenizer_config(folder ? folder_or_file : formats::folder_of(folder_or_file)), *tokenizer);
     return tokenizer;
 }
 
@@ -83,7 +85,8 @@ void copy_tokenizer(const fs::path& folder_or_file, const fs::path& folder) {
     if (fs::is_directory(folder_or_file)) {
         for (const fs::path& file : tokenizer_files(folder_or_file)) copy(file, folder / file.filename());
         for (const char* name : beside)
-            if (fs::exists(folder_or_file / name)) copy(folder_or_file / name, folder / name);
+            if (const fs::path file = formats::find_file(folder_or_file, name); !file.empty())
+                copy(file, folder / name);
         return;
     }
     const TokenizerFile& kind = kind_of(folder_or_file);
@@ -91,8 +94,9 @@ void copy_tokenizer(const fs::path& folder_or_file, const fs::path& folder) {
     // A vocabulary and its merges go together; any other file has the name that its folder would give it.
     const bool is_pair = std::string_view(kind.in_folder) == "vocab.json";
     for (const char* name : {"vocab.json", "merges.txt"})
-        if (is_pair && fs::exists(folder_or_file.parent_path() / name))
-            copy(folder_or_file.parent_path() / name, folder / name);
+        if (const fs::path file = formats::find_file(formats::folder_of(folder_or_file), name);
+            is_pair && !file.empty())
+            copy(file, folder / name);
     if (!is_pair) copy(folder_or_file, folder / kind.in_folder);
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "formats/byte_reader.h"
+#include "formats/find_file.h"
 #include "tokenizers/bpe.h"
 #include "tokenizers/pipeline.h"
 #include "tokenizers/tokenizer_config.h"
@@ -119,10 +120,14 @@ Merges read_merges(std::string_view text, const std::string& source) {
 }
 
 std::shared_ptr<Tokenizer> open_merges(const fs::path& path) {
-    const fs::path folder = path.parent_path();
-    const fs::path vocabulary = folder / "vocab.json", merges = folder / "merges.txt";
-    for (const fs::path& file : {vocabulary, merges})
-        check(fs::exists(file), file.string(), ": is missing; vocab.json and merges.txt go together");
+    // The one that was named may be any file; the other is found beside it.
+    const fs::path folder = formats::folder_of(path);
+    const auto place = [&](const char* name) {
+        const fs::path file = path.filename() == name ? path : formats::find_file(folder, name);
+        check(!file.empty(), (folder / name).string(), ": is missing; vocab.json and merges.txt go together");
+        return file;
+    };
+    const fs::path vocabulary = place("vocab.json"), merges = place("merges.txt");
     const TokenizerConfig config = read_tokenizer_config(folder);
     const std::string text = read_text(merges);
     PipelineParts parts{.model = make_bpe(read_vocabulary_json(vocabulary), read_merges(text, merges.string()),
@@ -138,7 +143,7 @@ std::shared_ptr<Tokenizer> open_merges(const fs::path& path) {
 }
 
 std::shared_ptr<Tokenizer> open_word_list(const fs::path& path) {
-    const TokenizerConfig config = read_tokenizer_config(path.parent_path());
+    const TokenizerConfig config = read_tokenizer_config(formats::folder_of(path));
     const std::string text = read_text(path);
     Vocabulary vocabulary;
     for_each_line(text, [&](std::string_view line, std::size_t number) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "formats/find_file.h"
 #include "models/catalog.h"
 #include "models/classes.h"
 #include "models/dtype_names.h"
@@ -25,7 +26,8 @@ using Files = std::vector<fs::path>;
 Files picture_companions(const fs::path& folder) {
     Files files;
     for (const char* name : {"preprocessor_config.json", "processor_config.json"})
-        if (!folder.empty() && fs::exists(folder / name)) files.push_back(folder / name);
+        if (const fs::path file = formats::find_file(folder, name); !folder.empty() && !file.empty())
+            files.push_back(file);
     return files;
 }
 
@@ -233,7 +235,7 @@ fs::path model_folder(const Recipe& recipe) {
     if (models::is_adapter_folder(path) && tokenizers::tokenizer_files(path).empty() &&
         picture_companions(path).empty())
         path = models::base_of_adapters(path);
-    return fs::is_directory(path) ? path : path.parent_path();
+    return fs::is_directory(path) ? path : formats::folder_of(path);
 }
 
 StartingModel starting_model(const Recipe& recipe, const StartingOptions& options) {
@@ -288,7 +290,7 @@ void StartingModel::save(const fs::path& folder) const {
 }
 
 void copy_companions(const fs::path& model, const fs::path& to) {
-    const fs::path home = fs::is_directory(model) ? model : model.parent_path(), place = own_place(model, home);
+    const fs::path home = fs::is_directory(model) ? model : formats::folder_of(model), place = own_place(model, home);
     if (fs::is_regular_file(place) || !tokenizers::tokenizer_files(place).empty())
         tokenizers::copy_tokenizer(place, to);
     copy_files(picture_companions(home), to);
