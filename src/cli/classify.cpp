@@ -88,7 +88,11 @@ int classify_pictures(const Request& request) {
     Answers answers("image", request);
     for (const std::string& path : paths) {
         const formats::Image picture = formats::read_image(path);
-        answers.add(path, classifier.classify({&picture, 1})[0]);
+        try {
+            answers.add(path, classifier.classify({&picture, 1})[0]);
+        } catch (const Error& error) {
+            fail(path, ": ", std::string_view(error.what()));
+        }
     }
     answers.finish();
     return 0;

@@ -83,6 +83,7 @@ int preview(const std::vector<std::string>& arguments) {
     constexpr std::int64_t most = 1000;
     check(count >= 1 && count <= most, "--count: expected 1 to ", most, ", found ", count);
     check(columns >= 1 && columns <= most, "--columns: expected 1 to ", most, ", found ", columns);
+    formats::check_image_name(out);
     const data::Scenes scenes{fs::path(file)};
     const Range range = range_of(scenes, from, count);
     std::vector<data::SheetEntry> entries;
@@ -91,7 +92,7 @@ int preview(const std::vector<std::string>& arguments) {
         [&](std::int64_t, data::Scene scene) {
             entries.push_back({std::move(scene.picture), std::move(scene.prefix), std::move(scene.suffix)});
         });
-    formats::write_png(out, data::contact_sheet(entries, columns));
+    formats::write_image(out, data::contact_sheet(entries, columns));
     if (json)
         std::printf("%s\n", Json::object().set("file", out).set("scenes", range.count).dump(0).c_str());
     else

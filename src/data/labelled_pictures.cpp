@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "formats/find_file.h"
 
 namespace tessera::data {
 namespace {
@@ -44,7 +45,7 @@ class Joined final : public LabelledPictures {
 
 std::unique_ptr<LabelledPictures> open_one(const std::string& name, const PictureSource& source) {
     std::error_code error;
-    check(fs::exists(name, error), name, ": no such file or folder");
+    formats::check_exists(name);
     if (fs::is_directory(name, error)) return open_picture_folder(name, source);
     if (is_idx_file(name)) return open_idx_pictures(name, source);
     check(fs::path(name).extension() == ".bin", name,
@@ -67,11 +68,9 @@ std::vector<std::string> picture_classes(const std::vector<std::string>& files_a
     std::int64_t highest = -1;
     for (const std::string& name : files_and_folders) {
         std::error_code error;
-        check(fs::exists(name, error), name, ": no such file or folder");
+        formats::check_exists(name);
         if (fs::is_directory(name, error)) {
-            for (const auto& entry : fs::directory_iterator(name))
-                if (entry.is_directory() && !entry.path().filename().string().starts_with('.'))
-                    folders.insert(entry.path().filename().string());
+            for (const fs::path& folder : formats::folders_in(name)) folders.insert(folder.filename().string());
             continue;
         }
         const auto set = open_one(name, {});

@@ -1,9 +1,9 @@
 #include "data/lines.h"
 
 #include <algorithm>
-#include <set>
 
 #include "core/error.h"
+#include "formats/find_file.h"
 
 namespace tessera::data {
 namespace {
@@ -56,17 +56,16 @@ std::vector<fs::path> files_ending(const std::vector<std::string>& files_and_fol
     std::vector<fs::path> files;
     for (const std::string& name : files_and_folders) {
         std::error_code error;
-        check(fs::exists(name, error), name, ": no such file or folder");
+        formats::check_exists(name);
         if (!fs::is_directory(name, error)) {
             files.emplace_back(name);
             continue;
         }
-        std::set<fs::path> found;
-        for (const auto& entry : fs::recursive_directory_iterator(name))
-            if (entry.is_regular_file() && std::any_of(endings.begin(), endings.end(), [&](const char* ending) {
-                    return entry.path().extension() == ending;
-                }))
-                found.insert(entry.path());
+        std::vector<fs::path> found;
+        for (const fs::path& path : formats::files_below(name))
+            if (std::any_of(endings.begin(), endings.end(),
+                            [&](const char* ending) { return path.extension() == ending; }))
+                found.push_back(path);
         check(!found.empty(), name, ": no ", wanted, " file in this folder");
         files.insert(files.end(), found.begin(), found.end());
     }

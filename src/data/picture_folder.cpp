@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "data/labelled_pictures.h"
+#include "formats/find_file.h"
 
 namespace tessera::data {
 namespace {
@@ -24,10 +25,7 @@ class PictureFolder final : public LabelledPictures {
         if (!source.with_labels) {
             add(folder, -1);
         } else {
-            std::set<fs::path> classes;
-            for (const auto& entry : fs::directory_iterator(folder))
-                if (entry.is_directory() && !entry.path().filename().string().starts_with('.'))
-                    classes.insert(entry.path());
+            const std::vector<fs::path> classes = formats::folders_in(folder);
             check(!classes.empty(), folder, ": no folders in it; pictures stand in one folder per class");
             for (const fs::path& path : classes) add(path, class_of(path, source.classes));
         }
@@ -54,10 +52,8 @@ class PictureFolder final : public LabelledPictures {
     }
 
     void add(const fs::path& folder, std::int64_t label) {
-        std::set<fs::path> found;
-        for (const auto& entry : fs::recursive_directory_iterator(folder))
-            if (entry.is_regular_file() && is_picture(entry.path())) found.insert(entry.path());
-        for (const fs::path& path : found) files_.push_back({path, label});
+        for (const fs::path& path : formats::files_below(folder))
+            if (is_picture(path)) files_.push_back({path, label});
     }
 
     std::vector<File> files_;

@@ -52,4 +52,30 @@ void check_exists(const fs::path& place) {
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
+namespace {
+
+template <class Iterator, class Wanted>
+std::vector<fs::path> paths_of(const fs::path& folder, const Wanted& is_wanted) {
+    std::vector<fs::path> paths;
+    std::error_code error, ignored;
+    for (Iterator walk(folder, error); !error && walk != Iterator(); walk.increment(error))
+        if (is_wanted(*walk, ignored)) paths.push_back(walk->path());
+    check(!error, folder.string(), ": ", error.message());
+    std::sort(paths.begin(), paths.end());
+    return paths;
+}
+
+}  // namespace
+
+std::vector<fs::path> files_below(const fs::path& folder) {
+    return paths_of<fs::recursive_directory_iterator>(
+        folder, [](const fs::directory_entry& entry, std::error_code& error) { return entry.is_regular_file(error); });
+}
+
+std::vector<fs::path> folders_in(const fs::path& folder) {
+    return paths_of<fs::directory_iterator>(folder, [](const fs::directory_entry& entry, std::error_code& error) {
+        return entry.is_directory(error) && !entry.path().filename().string().starts_with('.');
+    });
+}
+
 }  // namespace tessera::formats

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace tessera::formats {
 
@@ -18,5 +19,11 @@ void check_exists(const std::filesystem::path& place);
 
 // Where a file's neighbours are: of "model.gguf" alone that is ".".
 std::filesystem::path folder_of(const std::filesystem::path& file);
+
+// Regular files in the folder and all below it, by name; links to folders are not entered. An error names the place
+// that cannot be read.
+std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder);
+// Folders right in it, by name, but for hidden ones.
+std::vector<std::filesystem::path> folders_in(const std::filesystem::path& folder);
 
 }  // namespace tessera::formats

@@ -21,7 +21,8 @@ struct Record {
     DType dtype = DType::F32;
     Shape shape = {};
     std::uint64_t offset = 0;  // from the beginning of the data
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0;   // 0 where the type is unreadable
+    std::string unreadable = {};
 };
 
 class Parser {
@@ -43,7 +44,12 @@ class Parser {
         check_places(records, data.size());
         for (const Record& record : records) {
             const auto place = data.subspan(record.offset, record.bytes);
-            const bool is_new = out.tensors.emplace(record.name, tensor_over(place, record, owner)).second;
+            const bool is_read = record.unreadable.empty();
+            if (!is_read) out.unreadable.emplace(record.name, record.unreadable);
+            const bool is_new = out.tensors
+                                    .emplace(record.name, is_read ? tensor_over(place, record, owner)
+                                                                  : Tensor::deferred(record.shape, DType::F32))
+                                    .second;
             check(is_new, source_, ": tensor ", shown(record.name), ": the name is given twice");
         }
         return out;
@@ -139,12 +145,15 @@ class Parser {
         const std::string field = text_of("tensor ", shown(record.name));
         read_shape(record, field);
         const auto type = in_.read<std::uint32_t>(field);
-        record.dtype = dtype_of_gguf_type(type, text_of(source_, ": ", field));
+        const std::optional<DType> dtype = dtype_of_gguf_type(type);
+        if (!dtype) record.unreadable = gguf_type_name(type);
+        record.dtype = dtype.value_or(DType::F32);
         const DTypeInfo& facts = info(record.dtype);
         const std::int64_t width = record.shape.at(-1);
         check(width % facts.block_elements == 0, source_, ": ", field, ": rows of ", width, " are not whole blocks of ",
               facts.block_elements, " (", facts.name, ")");
         record.bytes = bytes_needed(record, field);
+        if (!dtype) record.bytes = 0;
         record.offset = in_.read<std::uint64_t>(field);
         check(record.offset % alignment == 0, source_, ": ", field, ": offset ", record.offset,
               " is not a multiple of the alignment ", alignment);

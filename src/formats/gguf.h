@@ -25,6 +25,8 @@ struct Gguf {
     std::string source;  // what errors name: the file
     std::map<std::string, GgufValue> metadata = {};
     std::map<std::string, Tensor> tensors = {};  // dimensions in row-major order: the file's, reversed
+    // Tensors of types that cannot be read, by name, and what the types are called. Above they have a shape alone.
+    std::map<std::string, std::string> unreadable = {};
 
     bool has(const std::string& key) const { return metadata.contains(key); }
     // Without a fallback, a missing key is an error; so is always a value of another kind. Every integer is a number.

@@ -36,13 +36,21 @@ constexpr std::array<Named, 21> named{
 
 }  // namespace
 
-DType dtype_of_gguf_type(std::uint32_t type, const std::string& who) {
+std::optional<DType> dtype_of_gguf_type(std::uint32_t type) {
     const auto* found = std::find_if(supported.begin(), supported.end(), [&](auto& row) { return row.type == type; });
-    if (found != supported.end()) return found->dtype;
+    return found != supported.end() ? std::optional(found->dtype) : std::nullopt;
+}
+
+std::string gguf_type_name(std::uint32_t type) {
+    if (const std::optional<DType> dtype = dtype_of_gguf_type(type)) return std::string(info(*dtype).name);
     const auto* known = std::find_if(named.begin(), named.end(), [&](auto& row) { return row.type == type; });
-    check(known == named.end(), who, ": type ", type, " (", known == named.end() ? "" : known->name,
-          ") is not supported");
-    fail(who, ": unknown type ", type);
+    return known != named.end() ? std::string(known->name) : text_of("number ", type);
+}
+
+std::string supported_gguf_types() {
+    std::string names;
+    for (const Supported& row : supported) names += text_of(names.empty() ? "" : ", ", info(row.dtype).name);
+    return names;
 }
 
 }  // namespace tessera::formats

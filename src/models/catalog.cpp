@@ -22,6 +22,7 @@ Config config_named(const std::string& name) {
     formats::check_exists(name);
     if (is_adapter_folder(name)) return adapted_config(config_named(base_of_adapters(name).string()), name);
     const bool is_weights = !std::filesystem::is_directory(name) && std::filesystem::path(name).extension() != ".json";
+    if (std::filesystem::path(name).extension() == ".gguf") return read_gguf_config(name);
     return is_weights ? open(name).config : formats::read_config(name);
 }
 

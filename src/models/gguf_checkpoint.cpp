@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "formats/gguf_types.h"
 #include "models/gguf_config.h"
 #include "models/rope_rows.h"
 #include "ops/binary.h"
@@ -132,15 +133,31 @@ class Converter {
     formats::TensorMap out_;
 };
 
+// All types that are missing, in one line.
+void check_readable(const Gguf& gguf) {
+    std::map<std::string, std::size_t> counts;
+    for (const auto& [name, type] : gguf.unreadable) ++counts[type];
+    std::string types;
+    for (const auto& [type, count] : counts)
+        types += text_of(types.empty() ? "" : ", ", type, " (", count, count == 1 ? " tensor)" : " tensors)");
+    check(counts.empty(), gguf.source, ": types of tensors that cannot be read: ", types,
+          "; there are: ", formats::supported_gguf_types());
+}
+
+formats::Config config_of(const Gguf& gguf) {
+    formats::Json config = gguf_config(gguf);
+    config.set("dtype", hub_name(compute_dtype(gguf)));
+    return {std::move(config), gguf.source};
+}
+
 }  // namespace
 
 Checkpoint gguf_checkpoint(const Gguf& gguf) {
     check(gguf.integer("split.count", 1) <= 1, gguf.source, ": split.count: one of ", gguf.integer("split.count", 1),
           " pieces; put them together first");
-    formats::Json config = gguf_config(gguf);
-    config.set("dtype", hub_name(compute_dtype(gguf)));
+    check_readable(gguf);
     Checkpoint checkpoint{.folder = gguf.source,
-                          .config = formats::Config(std::move(config), gguf.source),
+                          .config = config_of(gguf),
                           .generation_config = formats::Config(gguf_generation_config(gguf), gguf.source),
                           .tensors = {}};
     checkpoint.tensors = Converter(gguf).convert();
@@ -148,6 +165,8 @@ Checkpoint gguf_checkpoint(const Gguf& gguf) {
 }
 
 Checkpoint open_gguf(const std::filesystem::path& file) { return gguf_checkpoint(formats::read_gguf(file)); }
+
+formats::Config read_gguf_config(const std::filesystem::path& file) { return config_of(formats::read_gguf(file)); }
 
 bool holds_tokenizer(const std::filesystem::path& gguf) { return formats::read_gguf(gguf).has("tokenizer.ggml.model"); }
 

@@ -14,6 +14,8 @@ namespace tessera::models {
 // errors name it.
 formats::Checkpoint gguf_checkpoint(const formats::Gguf& gguf);
 formats::Checkpoint open_gguf(const std::filesystem::path& file);
+// The config alone, also of a file whose tensors have types that cannot be read.
+formats::Config read_gguf_config(const std::filesystem::path& file);
 bool holds_tokenizer(const std::filesystem::path& gguf);
 
 }  // namespace tessera::models

@@ -192,6 +192,8 @@ class Loader {
             counts ? value.dtype() == part.parameter->dtype() : is_float(value.dtype()) || is_quantised(value.dtype()),
             source_, ": ", name, " is of dtype ", value.dtype(), ", not ",
             counts ? info(part.parameter->dtype()).name : std::string_view("a float"));
+        check(!is_quantised(value.dtype()) || wanted.rank() >= 2, source_, ": ", name, " is of dtype ", value.dtype(),
+              ", which only matrices may have");
         *part.parameter = value.shape() == wanted ? value : ops::reshape(value, wanted);
     }
 

@@ -1,11 +1,15 @@
 #include "core/mapped_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <thread>
 
 #include "support/expect_error.h"
 #include "tensor/tensor.h"
@@ -66,6 +70,74 @@ TEST_F(MappedFiles, AFileMayBeLargerThanMemory) {
     const MappedFile file(path);
     EXPECT_EQ(file.bytes(), bytes);
     EXPECT_EQ(file.data()[bytes - 1], std::byte{0});
+}
+
+constexpr std::uintmax_t large = std::uintmax_t{4} << 20;
+
+// What small files are read for: what happens to them later does not matter.
+TEST_F(MappedFiles, ASmallFileMayChangeLater) {
+    const std::filesystem::path path = write({1, 2, 3});
+    const MappedFile file(path);
+    std::filesystem::resize_file(path, 0);
+    EXPECT_EQ(reinterpret_cast<const float*>(file.data())[2], 3);
+}
+
+TEST_F(MappedFiles, ALargeFileThatIsCutShortEndsInOneLine) {
+    const std::filesystem::path path = write({1, 2, 3});
+    const auto read_after_cut = [&](std::uintmax_t left) {
+        std::filesystem::resize_file(path, large);
+        const MappedFile other(path), file(path);
+        std::filesystem::resize_file(path, left);
+        volatile std::byte sum{0};
+        for (std::size_t at = 0; at < file.bytes(); at += 512) sum = sum ^ file.data()[at];
+    };
+    const std::string line = path.string() + ": was cut short while it was in use";
+    EXPECT_EXIT(read_after_cut(0), ::testing::ExitedWithCode(1), "tessera: " + line);
+    EXPECT_EXIT(read_after_cut(large / 2), ::testing::ExitedWithCode(1), "tessera: " + line);
+    EXPECT_EXIT(std::thread(read_after_cut, large - 4096).join(), ::testing::ExitedWithCode(1), "tessera: " + line);
+}
+
+TEST_F(MappedFiles, AReplacedFileStaysAsItWas) {
+    const std::filesystem::path path = write({1, 2, 3});
+    std::filesystem::resize_file(path, large);
+    const MappedFile file(path);
+    std::filesystem::rename(path, directory_ / "old");
+    write({7});
+    std::filesystem::remove(directory_ / "old");
+    EXPECT_EQ(reinterpret_cast<const float*>(file.data())[1], 2);
+    EXPECT_EQ(file.data()[large - 1], std::byte{0});
+}
+
+// A fault in memory that is nobody's file here goes to whoever was there first, also after files have come and gone.
+TEST_F(MappedFiles, OtherFaultsGoToTheEarlierHandler) {
+    const std::filesystem::path path = write({1});
+    std::filesystem::resize_file(path, large);
+    const auto fault = [&] {
+        { const MappedFile ours(path); }
+        const int file = ::open(path.c_str(), O_RDONLY);
+        const auto* bytes = static_cast<const volatile char*>(::mmap(nullptr, large, PROT_READ, MAP_SHARED, file, 0));
+        std::filesystem::resize_file(path, 0);
+        std::exit(bytes[large / 2]);
+    };
+    EXPECT_EXIT(fault(), ::testing::KilledBySignal(SIGBUS), "");
+}
+
+TEST_F(MappedFiles, ManyComeAndGo) {
+    const std::filesystem::path path = write({1});
+    std::filesystem::resize_file(path, large);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&] {
+            for (int k = 0; k < 200; ++k) {
+                const MappedFile one(path), two(path);
+                ASSERT_EQ(two.data()[large - 1], std::byte{0});
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(MappedFiles, AZeroByteInThePath) {
+    testing::expect_error([&] { MappedFile file(std::string("a\0b", 3)); }, {"a: ", "zero byte"});
 }
 
 TEST_F(MappedFiles, APipeIsRefusedAtOnce) {

@@ -80,6 +80,18 @@ TEST(PictureProcessor, EachStepCanBeLeftOut) {
     EXPECT_EQ(pixel_values({&image, 1}, settings).to_vector<float>(), (std::vector<float>{-1, 50, 11.75, 50, 249, 4}));
 }
 
+TEST(PictureProcessor, WhatAModelTakesIsLimited) {
+    const Image large(4097, 4096);
+    PictureSettings settings{.resizes = false};
+    expect_error([&] { pixel_values({&large, 1}, settings); }, {"4097 × 4096", "limit of 16777216"});
+    settings.crops = true;
+    settings.crop = {.height = 2, .width = 2};
+    EXPECT_EQ(pixel_values({&large, 1}, settings).shape(), (Shape{1, 3, 2, 2}));
+    const Image thin(1, 200'000);
+    expect_error([&] { pixel_values({&thin, 1}, {.size = {.shortest_edge = 224}}); }, {"1 × 200000", "224 × 44800000"});
+    expect_error([&] { pixel_values({&thin, 1}, {.size = {.shortest_edge = 9}}); }, {"1 × 200000", "9 × 1800000"});
+}
+
 TEST(PictureProcessor, PicturesOfOneBatchComeOutAtOneSize) {
     const Image pictures[] = {numbered(4, 8), numbered(8, 4), numbered(4, 8)};
     EXPECT_EQ(pixel_values(pictures, {}).shape(), (Shape{3, 3, 224, 224}));

@@ -7,7 +7,9 @@
 
 namespace tessera::testing {
 
-std::string png_of(const PngSource& source) {
+namespace {
+
+std::string png_with(const PngSource& source, png_text* text) {
     std::string bytes;
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
     png_infop info = png_create_info_struct(png);
@@ -23,6 +25,7 @@ std::string png_of(const PngSource& source) {
     png_color_16 transparent{};
     transparent.gray = static_cast<png_uint_16>(source.transparent_grey);
     if (source.transparent_grey >= 0) png_set_tRNS(png, info, nullptr, 0, &transparent);
+    if (text != nullptr) png_set_text(png, info, text, 1);
     png_write_info(png, info);
     const std::size_t stride = png_get_rowbytes(png, info);
     for (int y = 0; y < source.height; ++y)
@@ -32,6 +35,41 @@ std::string png_of(const PngSource& source) {
     png_destroy_write_struct(&png, &info);
     return bytes;
 }
+
+}  // namespace
+
+std::string png_of(const PngSource& source) { return png_with(source, nullptr); }
+
+std::string text_chunk(const std::string& key, const std::string& text, PngText kind) {
+    std::string own_key = key, own_text = text;
+    png_text written{};
+    written.compression = kind == PngText::packed ? PNG_TEXT_COMPRESSION_zTXt
+                          : kind == PngText::utf8 ? PNG_ITXT_COMPRESSION_NONE
+                                                  : PNG_ITXT_COMPRESSION_zTXt;
+    written.key = own_key.data();
+    written.text = own_text.data();
+    written.text_length = own_text.size();
+    const std::string bytes = png_with({.width = 1, .height = 1, .rows = "x"}, &written);
+    constexpr std::size_t signature_and_header = 8 + 25, head = 4;
+    return bytes.substr(signature_and_header, bytes.rfind("IDAT") - head - signature_and_header);
+}
+
+namespace {
+
+// The flat parts first, then one frequency after another.
+std::vector<jpeg_scan_info> scans_of(const JpegSource& source) {
+    std::vector<jpeg_scan_info> scans;
+    for (int i = 0; i < source.scans; ++i) {
+        jpeg_scan_info scan{};
+        scan.comps_in_scan = 1;
+        scan.component_index[0] = i % source.components;
+        scan.Ss = scan.Se = i / source.components;
+        scans.push_back(scan);
+    }
+    return scans;
+}
+
+}  // namespace
 
 std::string jpeg_of(const JpegSource& source) {
     jpeg_compress_struct jpeg{};
@@ -49,6 +87,11 @@ std::string jpeg_of(const JpegSource& source) {
     if (source.separate_black) jpeg_set_colorspace(&jpeg, JCS_YCCK);
     jpeg.write_Adobe_marker = source.adobe_marker ? TRUE : FALSE;
     jpeg_set_quality(&jpeg, 100, TRUE);
+    const std::vector<jpeg_scan_info> scans = scans_of(source);
+    if (!scans.empty()) {
+        jpeg.scan_info = scans.data();
+        jpeg.num_scans = static_cast<int>(scans.size());
+    }
     jpeg_start_compress(&jpeg, TRUE);
     std::string line;
     for (int x = 0; x < source.width; ++x)

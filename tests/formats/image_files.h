@@ -61,12 +61,17 @@ struct PngSource {
 };
 std::string png_of(const PngSource& source);
 
+// A chunk of text as it stands in a PNG.
+enum class PngText { packed, utf8, packed_utf8 };
+std::string text_chunk(const std::string& key, const std::string& text, PngText kind);
+
 // All pixels of one value; `components` 1, 3 or 4. Inks are given as they are to be stored.
 struct JpegSource {
     int width = 16, height = 16, components = 4;
     std::uint8_t values[4] = {};
     bool separate_black = false;  // inks as YCCK instead of CMYK
     bool adobe_marker = true;
+    int scans = 0;  // progressive, in so many; 0: not
 };
 std::string jpeg_of(const JpegSource& source);
 

@@ -23,6 +23,8 @@ using testing::jpeg_of;
 using testing::largest_difference;
 using testing::picture_bytes;
 using testing::png_of;
+using testing::PngText;
+using testing::text_chunk;
 using testing::with_orientation;
 
 constexpr int grey_type = 0, grey_alpha_type = 4, rgb_alpha_type = 6;
@@ -259,6 +261,73 @@ TEST(Image, SizesAreCheckedBeforeDecoding) {
     // A PNG's header carries a checksum, so a false size must be written with its own.
     const std::string big = png_of({.width = 200'000, .height = 1, .depth = 1, .rows = std::string(25'000, '\0')});
     expect_error([&] { decode(big, {.pixels = 199'999}); }, {"PNG", "200000 × 1"});
+}
+
+// A file of a few bytes may claim any size: what its kind cannot hold in them is refused before room is made.
+TEST(Image, ClaimsThatTheFileCannotHold) {
+    const std::string rows(1024, '\0');
+    std::string png = png_of({.width = 8192, .height = 1, .depth = 1, .colour_type = grey_type, .rows = rows});
+    EXPECT_NO_THROW(decode(png));
+    std::string gif = picture_bytes("opaque.gif");
+    const std::size_t frame = gif.find(std::string("\x2c\0\0\0\0", 5));
+    ASSERT_NE(frame, std::string::npos);
+    gif.replace(frame + 5, 4, std::string("\0\x20\0\x20", 4));
+    expect_error([&] { decode(gif); }, {"GIF", "the file ends before"});
+    const testing::PngSource tall{.width = 1, .height = 1'000'000, .depth = 1, .rows = std::string(1'000'000, '\0')};
+    png = png_of(tall);
+    EXPECT_EQ(decode(png).height, 1'000'000);
+    expect_error([&] { decode(png.substr(0, png.size() / 4)); }, {"PNG", "the file ends before"});
+    expect_error([&] { decode(png, {.side = 999'999}); }, {"PNG", "1 × 1000000", "side", "999999"});
+}
+
+// Texts and profiles that unpack to gigabytes are passed over, and large chunks of other programs too.
+TEST(Image, WhatStandsBesideThePixelsIsNotUnpacked) {
+    const std::string text((8 << 20) - 1, 'a'), xmp = "XML:com.adobe.xmp";
+    const std::string packed = text_chunk("k", text, PngText::packed),
+                      packed_xmp = text_chunk(xmp, text, PngText::packed_utf8);
+    ASSERT_LT(packed.size(), text.size() / 500);
+    std::string beside;
+    for (int i = 0; i < 500; ++i) beside += packed + packed_xmp;
+    beside += text_chunk("k", text + text, PngText::utf8);
+    std::string bytes = picture_bytes("rgb16.png");
+    bytes.insert(8 + 25, beside);  // after the signature and the header
+    EXPECT_EQ(decode(bytes), drawn_picture());
+    bytes.insert(bytes.find("IEND") - 4, text_chunk(xmp, "<x tiff:Orientation=\"6\"/>", PngText::utf8));
+    EXPECT_EQ(decode(bytes), upright(drawn_picture(), 6));
+}
+
+TEST(Image, ScansAreCountedByThePixelsTheyPass) {
+    const auto scans = [](int side, int count) {
+        return decode(jpeg_of({.width = side, .height = side, .components = 3, .adobe_marker = false, .scans = count}));
+    };
+    EXPECT_EQ(scans(16, 66).width, 16);
+    EXPECT_EQ(scans(16, 100).width, 16);
+    expect_error([&] { scans(16, 101); }, {"test picture", "JPEG", "more scans than"});
+    expect_error([&] { scans(4096, 65); }, {"test picture", "JPEG", "more scans than"});
+}
+
+TEST(Image, TheEndingSaysWhatIsWritten) {
+    const testing::TemporaryFolder folder;
+    Image image(40, 30);
+    for (std::int64_t y = 0; y < 30; ++y)
+        for (std::int64_t x = 0; x < 40 * 3; ++x) image.row(y)[x] = static_cast<std::uint8_t>(x * 2);
+    for (const char* name : {"a.png", "a.PNG"}) {
+        write_image(folder / name, image);
+        EXPECT_TRUE(folder.read(name).starts_with("\x89PNG"));
+        EXPECT_EQ(read_image(folder / name), image);
+    }
+    for (const char* name : {"a.jpg", "a.jpeg", "a.JPG"}) {
+        write_image(folder / name, image);
+        EXPECT_TRUE(folder.read(name).starts_with("\xff\xd8\xff"));
+        EXPECT_LE(largest_difference(read_image(folder / name), image), 12);
+    }
+    for (const char* name : {"a.webp", "a", "png", "a.png.txt", ".png"}) {
+        expect_error([&] { check_image_name(folder / name); }, {name, ".png, .jpg or .jpeg"});
+        expect_error([&] { write_image(folder / name, image); }, {name, ".png, .jpg or .jpeg"});
+        EXPECT_FALSE(fs::exists(folder / name));
+    }
+    expect_error([&] { write_image(folder / "no" / "a.jpg", image); }, {"a.jpg"});
+    expect_error([&] { write_jpeg(folder / "a.jpg", Image(70'000, 1)); }, {"a.jpg", "70000 × 1"});
 }
 
 TEST(Image, EverythingElseIsOneClearError) {

@@ -129,6 +129,17 @@ TEST(Resize, GivesTheSameBitsAtAnyThreadCount) {
     set_thread_count(threads);
 }
 
+// 1 × 64 millions would be rows of 64 millions at any width.
+TEST(Resize, WhatIsBetweenThePassesIsLimitedToo) {
+    const ImageLimits limits;
+    const Image tall(1, 1 << 19);
+    EXPECT_EQ(resize(tall, 128, 4, Resampling::box).width, 128);
+    testing::expect_error([&] { resize(tall, 129, 4, Resampling::box); }, {"1 × 524288", "129 × 4", "67108864"});
+    testing::expect_error([&] { resize(tall, 129, 4, Resampling::nearest); }, {"1 × 524288", "129 × 4"});
+    testing::expect_error([&] { resize(Image(4, 4), 1 << 14, 1 << 13, Resampling::box); }, {"16384 × 8192"});
+    testing::expect_error([&] { resize(Image(4, 4), limits.side + 1, 1, Resampling::box); }, {"1048577 × 1"});
+}
+
 TEST(Resize, RefusesEmptySizes) {
     testing::expect_error([] { resize(Image(4, 4), 0, 4, Resampling::box); }, {"resize", "0 × 4"});
     testing::expect_error([] { resize(Image(), 4, 4, Resampling::box); }, {"resize", "0 × 0"});

@@ -202,6 +202,83 @@ TEST(Adapters, FoldersAsTheyShouldNotBeAreRefusedByName) {
                  {"adapter_model.safetensors", "shape"});
 }
 
+// A folder of adapters over `golden`, with these fields put into its adapter_config.json.
+void write_adapter(const testing::TemporaryFolder& folder, const formats::NamedTensors& tensors,
+                   const formats::Json& fields, const std::string& name = "a") {
+    formats::Json config = formats::Json::object();
+    config.set("peft_type", "LORA").set("lora_alpha", 4);
+    for (const auto& [key, value] : fields.members()) config.set(key, value);
+    std::filesystem::create_directories(folder / name);
+    config.write(folder / name / "adapter_config.json");
+    formats::write_safetensors(folder / name / "adapter_model.safetensors", tensors, {{"format", "pt"}});
+}
+
+TEST(Adapters, ABaseThatLeadsNowhereIsRefused) {
+    const testing::TemporaryFolder folder;
+    const auto refuses = [&](const std::string& base, const std::string& reason) {
+        write_adapter(folder, {}, formats::Json::object().set("base_model_name_or_path", base));
+        expect_error([&] { config_named(folder / "a"); }, {"a/adapter_config.json", "base_model_name_or_path", reason});
+        expect_error([&] { load(folder / "a"); }, {"a/adapter_config.json", "base_model_name_or_path", reason});
+    };
+    refuses("", "no place of a model");
+    refuses(std::string("x\0y", 3), "no place of a model");
+    refuses("../a/.", "this folder itself");
+    refuses("../a", "this folder itself");
+    refuses(folder / "a", "this folder itself");
+    refuses("nowhere", "is not there");
+    refuses(std::string(5000, 'x'), "is not there");
+    write_adapter(folder, {}, formats::Json::object().set("base_model_name_or_path", (folder / "a").string()), "b");
+    refuses("../b", "holds adapters itself");
+}
+
+TEST(Adapters, AShapeIsNoReasonToNameClasses) {
+    const testing::TemporaryFolder folder;
+    const std::string name = "base_model.model.classifier.weight";
+    const auto refuses = [&](const Tensor& head, std::initializer_list<std::string> parts) {
+        write_adapter(folder, {{name, head}},
+                      formats::Json::object().set("base_model_name_or_path", golden_path("bert-mlm")));
+        expect_error([&] { config_named(folder / "a"); }, parts);
+        expect_error([&] { load(folder / "a"); }, parts);
+    };
+    refuses(Tensor::zeros({std::int64_t{1} << 40, 0}),
+            {"adapter_model.safetensors", "classifier.weight", "1099511627776"});
+    refuses(Tensor::zeros({70'000, 1}), {"adapter_model.safetensors", "classifier.weight", "(70000, 1)"});
+    refuses(Tensor::zeros({60'000, 1}), {"adapter_model.safetensors", "classifier.weight", "(60000, 1)", "expected"});
+}
+
+TEST(Adapters, EveryFieldIsReadWithItsFile) {
+    const testing::TemporaryFolder folder;
+    const formats::NamedTensors tensors{
+        {"base_model.model.model.layers.0.self_attn.k_proj.lora_A.weight", Tensor::zeros({2, 64})},
+        {"base_model.model.model.layers.0.self_attn.k_proj.lora_B.weight", Tensor::zeros({64, 2})}};
+    const auto refuses = [&](const char* field, const formats::Json& value) {
+        write_adapter(folder, tensors, formats::Json::object().set(field, value));
+        expect_error([&] { apply_adapters(*load(golden_path("llama")), folder / "a"); },
+                     {"a/adapter_config.json", field});
+    };
+    write_adapter(folder, tensors, formats::Json::object());
+    EXPECT_NO_THROW(apply_adapters(*load(golden_path("llama")), folder / "a"));
+    const formats::Json many = formats::Json::object().set("k_proj", "x");
+    refuses("alpha_pattern", many);
+    refuses("alpha_pattern", 3);
+    for (const char* field : {"lora_alpha", "peft_type", "use_rslora", "lora_dropout", "modules_to_save"})
+        refuses(field, formats::Json::object());
+}
+
+TEST(Adapters, FilesOutsideOfTheFolderAreNotRead) {
+    const testing::TemporaryFolder folder, outside;
+    const formats::Json base = formats::Json::object().set("base_model_name_or_path", golden_path("llama"));
+    for (const char* name : {"adapter_config.json", "adapter_model.safetensors", "config.json"}) {
+        write_adapter(outside, {}, base, "secret");
+        outside.write("secret/config.json", "{}");
+        write_adapter(folder, {}, base);
+        std::filesystem::remove(folder / "a" / name);
+        std::filesystem::create_symlink(outside / "secret" / name, folder / "a" / name);
+        expect_error([&] { load(folder / "a"); }, {name, "a link out of the folder"});
+        std::filesystem::remove_all(folder / "a");
+    }
+}
+
 TEST(Adapters, RankStabilisedOnesCountByTheRootOfTheRank) {
     const NoGrad no_grad;
     const testing::TemporaryFolder folder;

@@ -14,6 +14,7 @@
 #include "support/gguf_builder.h"
 #include "support/goldens.h"
 #include "support/op_case.h"
+#include "support/temporary_folder.h"
 #include "tensor/tape.h"
 
 namespace tessera::models {
@@ -354,6 +355,33 @@ TEST(GgufCheckpoint, WhatIsNotUnderstoodIsNamed) {
     GgufBuilder whole = as_gguf(checkpoint, "llama");
     whole.tensor("blk.0.attn_q.bias", Tensor::zeros({64}, DType::I32));
     refused(whole, {"blk.0.attn_q.bias", "i32"});
+}
+
+std::string bytes_of(const GgufBuilder& builder) {
+    const testing::Bytes bytes = builder.build();
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(GgufCheckpoint, UnreadableTypesAreAllListedAndTheConfigIsStillRead) {
+    const testing::TemporaryFolder folder;
+    GgufBuilder builder = as_gguf(random_checkpoint(family("llama")), "llama");
+    const formats::Json whole = config_named(folder.write("whole.gguf", bytes_of(builder))).json();
+    std::size_t changed = 0;
+    for (testing::GgufRecord& record : builder.records)
+        if (record.name.ends_with("ffn_up.weight") || record.name == "token_embd.weight")
+            record.type = changed++ == 0 ? 10 : 99;
+    ASSERT_GT(changed, 2u);
+    expect_error([&] { gguf_checkpoint(builder.parse()); },
+                 {"test.gguf", "q2_k (1 tensor)", "number 99 (", "there are: f32, f16", "q6_k"});
+    EXPECT_EQ(config_named(folder.write("odd.gguf", bytes_of(builder))).json(), whole);
+}
+
+TEST(GgufCheckpoint, AQuantisedVectorIsNamed) {
+    GgufBuilder builder = as_gguf(random_checkpoint(family("llama")), "llama");
+    for (testing::GgufRecord& record : builder.records)
+        if (record.name == "blk.0.attn_norm.weight") record.type = 2;
+    expect_error([&] { load(gguf_checkpoint(builder.parse())); },
+                 {"test.gguf", "input_layernorm.weight", "q4_0", "only matrices"});
 }
 
 }  // namespace
