@@ -101,7 +101,16 @@ TEST_F(PictureGenerate, RefusesInOneLine) {
     expect_refusal(1, {"generate", model, "<image><image>", "--image", picture}, {"2 pictures"});
     expect_refusal(2, {"generate", model, "--ids", "1", "--image", picture}, {"--image"});
     expect_refusal(1, {"generate", golden_path("vit"), "a", "--image", picture}, {"vit"});
+    for (const char* name : {"out.webp", "out"})
+        expect_refusal(1, {"generate", model, "a", "--image", picture, "--draw", folder / name},
+                       {name, ".png, .jpg or .jpeg"});
     EXPECT_FALSE(fs::exists(folder / "out.png"));
+}
+
+TEST_F(PictureGenerate, DrawsAJpegWhereTheNameSaysSo) {
+    const std::string drawn = folder / "out.jpg";
+    json_of({"detect cat", "--image", picture, "--max-new", "1", "--draw", drawn});
+    EXPECT_TRUE(folder.read("out.jpg").starts_with("\xff\xd8\xff"));
 }
 
 }  // namespace

@@ -181,6 +181,26 @@ TEST_F(Refusals, BinaryDataForTexts) {
     expect_refusal(1, {"embed", model, "a", "\xff"}, {"text 2", "no text"});
 }
 
+TEST_F(Refusals, NeitherMergeNorTrainingCopyWhatALinkShows) {
+    folder.write("secret", "of this machine");
+    for (const char* name : {"chat_template.jinja", "tokenizer_config.json", "preprocessor_config.json"}) {
+        fs::create_symlink(folder / "secret", folder / "model" / name);
+        folder.write("adapters/adapter_config.json", R"({"peft_type": "LORA", "lora_alpha": 1,
+            "base_model_name_or_path": ")" + model + "\"}");
+        folder.write("text.txt", "some text");
+        for (const std::string command : {"merge", "finetune"}) {
+            const testing::Answer answer =
+                command == "merge"
+                    ? testing::run_program({"merge", folder / "adapters", "-o", out})
+                    : testing::run_program({"finetune", model, folder / "text.txt", "-o", out, "--lora", "r=1"});
+            EXPECT_EQ(answer.status, 1) << command;
+            for (const auto& entry : fs::recursive_directory_iterator(folder.path()))
+                EXPECT_FALSE(entry.path().string().starts_with(out) && entry.path().filename() == name) << command;
+        }
+        fs::remove(folder / "model" / name);
+    }
+}
+
 std::string quantised_file(const testing::TemporaryFolder& folder) {
     testing::GgufBuilder builder;
     builder.set("general.architecture", "llama").set("llama.attention.layer_norm_rms_epsilon", 1e-5f);

@@ -88,6 +88,36 @@ TEST(Files, AFolderSaysMoreOfSentencePiece) {
     expect_error([&] { open_tokenizer(folder.path()); }, {"tokenizer.model", "needs 127 bytes"});
 }
 
+// None of a folder's files may be a link out of it, whoever reads or copies them.
+TEST(Files, LinksOutOfTheFolderAreNotFollowed) {
+    const TemporaryFolder folder, outside;
+    const std::string secret = outside.write("secret", "of this machine");
+    for (const char* name :
+         {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt", "vocab.txt", "tokenizer_config.json",
+          "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"}) {
+        const TemporaryFolder model, copy;
+        fs::copy(testing::golden_path("tokenizers/sentencepiece-bpe/tokenizer.model"), model / "tokenizer.model");
+        fs::remove(model / name);
+        fs::create_symlink(secret, model / name);
+        expect_error(
+            [&] {
+                open_tokenizer(model.path());
+                copy_tokenizer(model.path(), copy.path());
+            },
+            {name, "a link out of the folder", "secret"});
+        EXPECT_FALSE(fs::exists(copy / name)) << name;
+    }
+    // A file that is named itself may be one; what lies beside it may not.
+    folder.write("vocab.json", R"({"a": 0})");
+    fs::create_symlink(secret, folder / "merges.txt");
+    expect_error([&] { open_tokenizer(folder / "vocab.json"); }, {"merges.txt", "a link out of the folder"});
+    const TemporaryFolder links;
+    const fs::path target = testing::golden_path("tokenizers/sentencepiece-bpe/tokenizer.model");
+    fs::create_symlink(target, links / "mine.model");
+    fs::create_directory_symlink(target.parent_path(), links / "folder");
+    EXPECT_EQ(open_tokenizer(links / "mine.model")->size(), open_tokenizer(links / "folder")->size());
+}
+
 TEST(Files, WhatIsNoTokenizerIsRefused) {
     const TemporaryFolder folder;
     expect_error([&] { open_tokenizer(folder.path()); }, {"holds no tokenizer", "tokenizer.json"});
