@@ -47,7 +47,7 @@ Json value_of(TakenBytes& in) {
                            Json::array(),
                            Json::object(),
                            Json::object().set("q_proj", in.byte()),
-                           Json::object().set(in.text(4), "x"),
+                           Json::object().set(std::to_string(in.byte()), "x"),
                            Json::array().push_back("classifier"),
                            Json::array().push_back(3)};
     return in.one_of(values);
