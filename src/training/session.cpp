@@ -6,6 +6,9 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/interruption.h"
+#include "formats/atomic_file.h"
+#include "formats/own_files.h"
 #include "models/adapters.h"
 #include "models/classes.h"
 #include "training/counting.h"
@@ -27,10 +30,13 @@ constexpr auto plot_interval = std::chrono::seconds(10);
 class Session {
    public:
     Session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events)
-        : recipe_(recipe), events_(events), options_(options), folder_(options.folder) {}
+        : recipe_(recipe),
+          events_(events),
+          options_(options),
+          folder_(options.folder, folder_options(recipe, options)) {}
 
     SessionResult run() {
-        const std::optional<fs::path> earlier = checkpoint_to_resume();
+        const std::optional<fs::path> earlier = folder_.newest_checkpoint();
         const formats::Json& model = *recipe_.resolved.json().find("model");
         if (model.is_string() && models::is_adapter_folder(model.as_string()))
             recipe_.resolved.reject("model",
@@ -39,25 +45,34 @@ class Session {
                                           .device = options_.device,
                                           .workshop = folder_.cache(),
                                           .classes = classes_taught(recipe_),
-                                          .on_preparation = events_.on_preparation});
+                                          .on_preparation = [this](const std::string& what, double done, double total) {
+                                              prepare(what, done, total);
+                                          }});
         if (!earlier && !start_.new_head.empty() && events_.on_new_head) events_.on_new_head(start_.new_head);
         folder_.check_room(room_needed());
         recipe_.resolved.json().write(folder_.path() / "recipe.json");
         objective_ = make_objective(inputs(recipe_.train_data));
         name_classes(objective_->classes());
+        start_.keep_companions(folder_.cache() / companions_folder);
         if (!recipe_.validation_data.empty())
             validation_ = make_objective(inputs(recipe_.validation_data));
         else if (recipe_.held_out > 0)
             validation_ = std::make_unique<HeldOut>(*objective_, recipe_.held_out);
         trainer_ = std::make_unique<Trainer>(*start_.model, *objective_, recipe_, options_.device);
-        if (earlier) restore_state(*trainer_, *earlier);
+        if (earlier) {
+            restore_state(*trainer_, *earlier);
+            checkpoint_ = *earlier;
+            saved_step_ = trainer_->steps();
+        }
         metrics_ = std::make_unique<Metrics>(folder_.metrics(), trainer_->steps());
         if (events_.on_start) events_.on_start(*start_.model, *trainer_);
-        while (!trainer_->finished()) one_step();
-        if (recipe_.steps % std::max<std::int64_t>(1, recipe_.evaluate_every) != 0 || recipe_.evaluate_every == 0)
-            evaluate();
+        try {
+            learn();
+        } catch (const Stopped& stopped) {
+            return stop(stopped.signal);
+        }
         finish();
-        return {trainer_->steps(), trainer_->smoothed_loss(), validation_result_.loss, validation_result_.answers};
+        return result();
     }
 
    private:
@@ -66,22 +81,16 @@ class Session {
         return checkpoint_bytes(recipe_, start_) * (recipe_.save_every > 0 ? recipe_.save_keep + 2 : 1);
     }
 
-    std::optional<fs::path> checkpoint_to_resume() const {
-        if (options_.overwrite) folder_.remove_checkpoints();
-        const std::optional<fs::path> newest = folder_.newest_checkpoint();
-        check(options_.resume || !newest, folder_.path().string(),
-              ": holds an earlier run's checkpoints; --resume goes on from them, --overwrite removes them");
-        check(!options_.resume || newest || !folder_.has_result(), folder_.path().string(),
-              ": holds a finished run without checkpoints (save.every was 0): there is nothing to go on from");
-        return newest;
-    }
-
     ObjectiveInputs inputs(const std::vector<std::string>& data) const {
         ObjectiveInputs inputs{.recipe = recipe_, .model = *start_.model, .tokenizer = start_.tokenizer, .data = data};
         inputs.cache = folder_.cache();
-        if (events_.on_preparation)
-            inputs.on_progress = [this](double done, double total) { events_.on_preparation("tokens", done, total); };
+        inputs.on_progress = [this](double done, double total) { prepare("tokens", done, total); };
         return inputs;
+    }
+
+    void prepare(const std::string& what, double done, double total) const {
+        stop_if_asked();
+        if (events_.on_preparation) events_.on_preparation(what, done, total);
     }
 
     // The data's names of the classes go into the config; numbers only where that has no names.
@@ -98,17 +107,87 @@ class Session {
         config = {std::move(json), config.source()};
     }
 
+    void learn() {
+        // What was stopped between a step and its evaluation.
+        if (is_due(recipe_.evaluate_every) && trainer_->steps() > 0 && !is_evaluated()) evaluate();
+        while (!trainer_->finished()) {
+            stop_if_asked();
+            one_step();
+        }
+        const bool was_due = recipe_.evaluate_every > 0 && recipe_.steps % recipe_.evaluate_every == 0;
+        if (!was_due) keeping_weights([&] { evaluate(); });
+    }
+
+    bool is_evaluated() const {
+        const auto& taken = metrics_->validation();
+        return !validation_ || (!taken.empty() && taken.back().step == trainer_->steps());
+    }
+
+    SessionResult result() const {
+        return {trainer_->steps(), trainer_->smoothed_loss(), validation_result_.loss, validation_result_.answers};
+    }
+
+    SessionResult stop(int signal) {
+        SessionResult stopped = result();
+        stopped.stopped_by = signal;
+        if (trainer_->steps() == 0) throw Stopped{signal};
+        keeping_weights([&] {
+            plot();
+            stopped.checkpoint = save_checkpoint();
+        });
+        return stopped;
+    }
+
+    fs::path save_checkpoint() {
+        if (saved_step_ != trainer_->steps())
+            checkpoint_ = folder_.save_checkpoint(start_, *trainer_, validation_result_.loss);
+        saved_step_ = trainer_->steps();
+        return checkpoint_;
+    }
+
+    // What cannot be written, or measured, does not take with it what was learned.
+    template <class Body>
+    void keeping_weights(const Body& body) {
+        std::string reason;
+        try {
+            return body();
+        } catch (const std::exception& error) {
+            reason = error.what();
+        }
+        try {
+            reason +=
+                text_of("; what was learned is kept in ", save_checkpoint().string(), ", from where --resume goes on");
+        } catch (const std::exception&) {  // most likely the disk is full
+            std::error_code error;
+            const fs::path place = fs::temp_directory_path(error) /
+                                   text_of(options_.folder.filename().string(), "-", formats::random_digits());
+            try {
+                start_.save(place);
+                reason += text_of("; what was learned is kept in ", place.string());
+            } catch (const std::exception& again) {
+                formats::remove_own(place, formats::is_model_file);
+                reason += text_of("; what was learned is lost, since it cannot be kept elsewhere: ", again.what());
+            }
+        }
+        fail(reason);
+    }
+
     bool is_due(std::int64_t every) const { return every > 0 && trainer_->steps() % every == 0; }
 
     void one_step() {
         const StepReport report = trainer_->step();
+        keeping_weights([&] { after_step(report); });
+    }
+
+    void after_step(const StepReport& report) {
+        folder_.begin();
         metrics_->add(report, static_cast<double>(report.units) / report.seconds);
         if (events_.on_step) events_.on_step(report, objective_->unit());
         if (is_due(recipe_.evaluate_every)) evaluate();
         if (is_due(recipe_.sample_every) && events_.on_sample && start_.tokenizer)
             events_.on_sample(*start_.model, *start_.tokenizer, trainer_->steps());
         if (is_due(recipe_.save_every) || (recipe_.save_every > 0 && trainer_->finished())) {
-            folder_.save_checkpoint(start_, *trainer_, validation_result_.loss);
+            save_checkpoint();
             folder_.prune(recipe_.save_keep);
         }
         if (Clock::now() - plotted_ > plot_interval) plot();
@@ -127,12 +206,18 @@ class Session {
     }
 
     void finish() {
-        plot();
-        const auto save = [&] { start_.save(folder_.path()); };
-        if (trainer_->keeps_average())
-            trainer_->with_average(save);
-        else
-            save();
+        const auto save = [&](const fs::path& folder) {
+            if (trainer_->keeps_average())
+                trainer_->with_average([&] { start_.save(folder); });
+            else
+                start_.save(folder);
+        };
+        folder_.begin();
+        keeping_weights([&] {
+            plot();
+            folder_.save_result(save);
+            if (recipe_.save_every == 0) folder_.remove_checkpoints();  // of a run that was stopped on its way
+        });
     }
 
     const Recipe& recipe_;
@@ -144,6 +229,8 @@ class Session {
     std::unique_ptr<Trainer> trainer_;
     std::unique_ptr<Metrics> metrics_;
     Evaluation validation_result_{.loss = nothing};
+    fs::path checkpoint_;  // the last one
+    std::int64_t saved_step_ = -1;
     Clock::time_point plotted_ = Clock::now();
 };
 

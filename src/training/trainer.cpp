@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/interruption.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "data/permutation.h"
@@ -184,6 +185,7 @@ Evaluation evaluate(const models::Model& model, const Objective& objective, cons
     Evaluation result;
     const std::int64_t all = std::min(objective.examples(), most_examples);
     for (std::int64_t number = 0; number * recipe.batch < all; ++number) {
+        stop_if_asked();
         std::vector<std::int64_t> examples;
         for (std::int64_t i = number * recipe.batch; i < std::min((number + 1) * recipe.batch, all); ++i)
             examples.push_back(i);
