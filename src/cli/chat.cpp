@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/generation_arguments.h"
 #include "cli/line_reader.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "formats/image.h"
 #include "formats/json.h"
@@ -175,10 +176,12 @@ class Chat {
     static void print(const std::string& piece) {
         std::fwrite(piece.data(), 1, piece.size(), stdout);
         std::fflush(stdout);
+        check_output();
     }
 
     void save(const std::string& file) const {
         check(!file.empty(), "/save: the name of a file is missing");
+        check_output_file(file, "{\n  \"messages\": ", {});
         formats::Json::object().set("messages", inference::json_of(with_system())).write(file);
         std::fprintf(stderr, "saved to %s\n", one_line(file).c_str());
     }

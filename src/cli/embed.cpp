@@ -5,6 +5,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/input_texts.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "formats/json.h"
 #include "formats/npy.h"
@@ -28,6 +29,7 @@ int embed_command(const std::vector<std::string>& arguments) {
     check(batch_size > 0, "--batch: expected 1 or more, found ", batch_size);
     check(output.empty() || output.ends_with(".npy"), "--output: '", output, "' does not end in .npy");
 
+    if (!output.empty()) check_output_file(output, "\x93NUMPY", {});
     const inference::SentenceEncoder encoder(folder, device_named(device));
     const std::vector<std::string> texts = input_texts(given);
     check(!texts.empty(), "no texts on standard input");
@@ -54,6 +56,7 @@ int embed_command(const std::vector<std::string>& arguments) {
                                         .dump(0)
                                         .c_str());
             }
+            check_output();
         }
     }
     if (output.empty()) return 0;

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cli/generate_request.h"
+#include "cli/output.h"
 #include "inference/streamed_text.h"
 
 namespace tessera::cli {
@@ -40,6 +41,7 @@ class Printer {
         if (!active_ || piece.empty()) return;
         std::fwrite(piece.data(), 1, piece.size(), stdout);
         std::fflush(stdout);
+        check_output();
     }
     void id(std::int64_t id) {
         text(text_of(first_ ? "" : ",", id));

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "core/error.h"
+#include "core/interruption.h"
 #include "core/parallel.h"
 
 namespace tessera::cli {
@@ -89,9 +91,15 @@ void start_again_with_short_waits(char** values) {
 }  // namespace tessera::cli
 
 int main(int count, char** values) {
+    tessera::cli::open_standard_streams();
     tessera::cli::start_again_with_short_waits(values);
     try {
-        return tessera::cli::run({values + 1, values + count});
+        const int status = tessera::cli::run({values + 1, values + count});
+        return tessera::cli::finish_output() || status != 0 ? status : 1;
+    } catch (const tessera::Stopped& stopped) {
+        std::fflush(stdout);
+        std::fprintf(stderr, "tessera: stopped\n");
+        return tessera::cli::status_after(stopped.signal);
     } catch (const std::bad_alloc&) {
         std::fprintf(stderr, "tessera: out of memory\n");
         return 1;

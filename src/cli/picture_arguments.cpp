@@ -1,13 +1,11 @@
 #include "cli/picture_arguments.h"
 
 #include <cstdio>
-#include <filesystem>
 
+#include "cli/output.h"
 #include "core/error.h"
 
 namespace tessera::cli {
-
-namespace fs = std::filesystem;
 
 void PictureArguments::declare(Arguments& parser) {
     parser.option("--image", paths, "a PNG, JPEG, WebP or GIF file that the prompt is about; may be repeated");
@@ -16,9 +14,7 @@ void PictureArguments::declare(Arguments& parser) {
 
 std::vector<formats::Image> PictureArguments::read() const {
     check(draw.empty() || !paths.empty(), "--draw: there is no picture to draw on; --image names one");
-    const fs::path folder = fs::path(draw).parent_path();
-    check(folder.empty() || fs::is_directory(folder), "--draw: ", draw, ": there is no folder ", folder.string());
-    check(draw.empty() || !fs::is_directory(draw), "--draw: ", draw, ": is a folder");
+    if (!draw.empty()) check_output_file(draw, "\x89PNG", {paths.begin(), paths.end()});
     std::vector<formats::Image> pictures;
     for (const std::string& path : paths) pictures.push_back(formats::read_image(path));
     return pictures;

@@ -5,6 +5,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "formats/json.h"
 #include "tokenizers/tokenizer.h"
@@ -48,6 +49,7 @@ int answer_lines(const Tokenizer& tokenizer) {
         const Json text = Json::parse(line, where);
         check(text.is_string(), where, ": expected a JSON string, found ", text);
         std::printf("%s\n", line_of(answer(tokenizer, text.as_string())).c_str());
+        check_output();
     }
     return 0;
 }

@@ -2,11 +2,16 @@
 // terminal.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "training/session.h"
 
 namespace tessera::cli {
 
-// Runs it and prints the result; `json` prints that alone, as an object.
-int train_with_display(const training::Recipe& recipe, const training::SessionOptions& options, bool json);
+// Runs it and prints the result; `json` prints that alone, as an object. Ctrl-C and `kill` end it with a checkpoint,
+// and with the command that goes on from there.
+int train_with_display(const training::Recipe& recipe, const training::SessionOptions& options, bool json,
+                       const std::string& resume_command);
 
 }  // namespace tessera::cli

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/generation_arguments.h"
 #include "cli/input_texts.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "formats/atomic_file.h"
 #include "formats/json.h"
@@ -30,9 +31,7 @@ std::string prefix_of(const TextModel& model, const std::string& task) {
 void write_alignment(const TextModel& model, const inference::Prompt& prompt, const inference::Translated& translation,
                      const std::string& path) {
     const std::string svg = alignment_svg(align(model, prompt, translation));
-    formats::AtomicFile file(path);
-    file.write(svg);
-    file.commit();
+    formats::write_file(path, svg);
 }
 
 }  // namespace
@@ -56,6 +55,7 @@ int translate_command(const std::vector<std::string>& arguments) {
     parser.device(device);
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
+    if (!alignment.empty()) check_output_file(alignment, "<svg", {folder});
     const TextModel model =
         inference::open_text_model(folder, tokenizer, device_named(device), inference::NeedsTokenizer::yes);
     check(model.model->has_encoder(), folder, ": model_type '", model.config.text("model_type", "?"),
@@ -83,6 +83,7 @@ int translate_command(const std::vector<std::string>& arguments) {
             std::printf("%s\n", json ? line.dump(0).c_str() : done[i].text.c_str());
         }
         std::fflush(stdout);
+        check_output();
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!json)
