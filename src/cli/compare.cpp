@@ -1,4 +1,5 @@
 // tessera compare: several recipes trained one after another, and one table of what came out.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <set>
@@ -138,8 +139,10 @@ void check_folder(const Request& request, const std::vector<Variant>& variants) 
         check(!fs::equivalent(folder, variant.folder, error), folder.string(),
               ": is the folder of a run that is read; name another one to write");
     if (request.resume || request.overwrite) return;
+    const bool has_report = fs::exists(folder / "comparison.json", error);
     for (const auto& entry : fs::directory_iterator(folder, error)) {
         const std::string name = entry.path().filename();
+        if (has_report && (name == "comparison.md" || name == "comparison.json" || name == "curves.svg")) continue;
         // A run's own folder speaks for itself.
         const bool is_variant = std::any_of(variants.begin(), variants.end(), [&](const Variant& variant) {
             return fs::equivalent(variant.folder, entry.path(), error);

@@ -14,7 +14,11 @@ void PictureArguments::declare(Arguments& parser) {
 
 std::vector<formats::Image> PictureArguments::read() const {
     check(draw.empty() || !paths.empty(), "--draw: there is no picture to draw on; --image names one");
-    if (!draw.empty()) check_output_file(draw, "\x89PNG", {paths.begin(), paths.end()});
+    if (!draw.empty()) try {
+            check_output_file(draw, "\x89PNG", {paths.begin(), paths.end()});
+        } catch (const Error& error) {
+            fail("--draw: ", error.what());
+        }
     std::vector<formats::Image> pictures;
     for (const std::string& path : paths) pictures.push_back(formats::read_image(path));
     return pictures;

@@ -1,7 +1,6 @@
 #include "formats/output_folder.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,67 +13,22 @@
 
 #include "core/error.h"
 #include "formats/atomic_file.h"
+#include "formats/hidden_folder.h"
 
 namespace tessera::formats {
 namespace {
 
 namespace fs = std::filesystem;
 
-// What tells our hidden folders from others' of such a name, and by its lock a living program's from a killed one's.
-constexpr const char* unfinished_mark =
-    ".tessera-unfinished";                                  // everything in it was written here, or is a second name
-constexpr const char* replaced_mark = ".tessera-replaced";  // it was the folder, until the new one took its place
-
 constexpr const char* inner_prefix = ".tessera-";
 
-bool is_mark(const fs::path& name) { return name == unfinished_mark || name == replaced_mark; }
-
 std::string hidden_prefix(const fs::path& folder) { return text_of(".", folder.filename().string(), ".tessera-"); }
-
-bool is_there(const fs::path& path) {
-    std::error_code error;
-    return fs::exists(fs::symlink_status(path, error));
-}
-
-bool is_folder(const fs::path& path) {
-    std::error_code error;
-    return fs::is_directory(fs::symlink_status(path, error));
-}
 
 bool is_same_file(const fs::path& a, const fs::path& b) {
     struct stat one {
     }, other{};
     return ::lstat(a.c_str(), &one) == 0 && ::lstat(b.c_str(), &other) == 0 && one.st_dev == other.st_dev &&
            one.st_ino == other.st_ino;
-}
-
-std::vector<fs::path> names_in(const fs::path& folder) {
-    std::vector<fs::path> names;
-    std::error_code error;
-    for (auto entry = fs::directory_iterator(folder, error); !error && entry != fs::directory_iterator();
-         entry.increment(error))
-        names.push_back(entry->path().filename());
-    return names;
-}
-
-// An open and locked file of this name; −1 where another program holds it.
-int locked(const fs::path& path, int flags) {
-    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
-    if (file < 0 || ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return file;
-    ::close(file);
-    return -1;
-}
-
-void unlock(int& file) {
-    if (file >= 0) ::close(std::exchange(file, -1));
-}
-
-// The mark goes last: without it, nobody would know whose the rest is.
-void remove_hidden(const fs::path& folder) {
-    std::error_code error;
-    for (const fs::path& name : names_in(folder))
-        if (!is_mark(name)) fs::remove_all(folder / name, error);
-    fs::remove_all(folder, error);
 }
 
 // Of paths as a person writes them: absolute, without links, `..` and a slash at the end.
@@ -126,8 +80,18 @@ OutputFolder::OutputFolder(const fs::path& folder, OutputOptions options)
         unlock(lock);
     }
 
-    clear_stale(around, hidden_prefix(folder_));
-    clear_stale(folder_, inner_prefix);
+    // What killed programs have left.
+    for (StaleFolder& stale : stale_folders(around, hidden_prefix(folder_))) {
+        if (!stale.replaced)
+            remove_hidden(stale.path);
+        else if (exists_)
+            clear_old(stale.path);
+        unlock(stale.lock);
+    }
+    for (StaleFolder& stale : stale_folders(folder_, inner_prefix)) {
+        if (!stale.replaced) remove_hidden(stale.path);
+        unlock(stale.lock);
+    }
 
     bool replaces = false;
     std::string first;
@@ -148,59 +112,18 @@ OutputFolder::OutputFolder(const fs::path& folder, OutputOptions options)
     const bool same_device =
         ::stat(folder_.c_str(), &inner) == 0 && ::stat(around.c_str(), &outer) == 0 && inner.st_dev == outer.st_dev;
     const bool beside = !exists_ || (replaces && same_device);
-    if (beside && make_staging(around, hidden_prefix(folder_))) return;
+    if (beside && make_hidden(around, hidden_prefix(folder_), staging_, lock_)) return;
     inside_ = exists_;
-    if (inside_ && make_staging(folder_, inner_prefix)) return;
+    if (inside_ && make_hidden(folder_, inner_prefix, staging_, lock_)) return;
     const int reason = errno;
     remove_made();
     fail(shown_, ": cannot be written: ", std::strerror(reason));
-}
-
-// Another program may take the folder for a stale one until it has its mark.
-bool OutputFolder::make_staging(const fs::path& place, const std::string& start) {
-    constexpr int most_attempts = 100;
-    for (int attempt = 0; attempt < most_attempts; ++attempt) {
-        staging_ = place / (start + random_digits());
-        if (::mkdir(staging_.c_str(), 0777) != 0) {
-            if (errno == EEXIST) continue;
-            return false;
-        }
-        lock_ = locked(staging_ / unfinished_mark, O_CREAT);
-        if (lock_ >= 0) return true;
-        const int reason = errno;
-        ::rmdir(staging_.c_str());
-        if (reason != ENOENT) {
-            errno = reason;
-            return false;
-        }
-    }
-    return false;
 }
 
 void OutputFolder::remove_made() const {
     std::error_code error;
     for (fs::path place = folder_.parent_path(); !made_.empty() && fs::remove(place, error) && place != made_;)
         place = place.parent_path();
-}
-
-// What killed programs have left.
-void OutputFolder::clear_stale(const fs::path& place, const std::string& start) const {
-    for (const fs::path& name : names_in(place)) {
-        const fs::path stale = place / name;
-        if (!name.string().starts_with(start) || !is_folder(stale)) continue;
-        const bool replaced = is_there(stale / replaced_mark);
-        if (!replaced && !is_there(stale / unfinished_mark)) {
-            if (name.string().size() == start.size() + random_digits().size()) ::rmdir(stale.c_str());  // if empty
-            continue;
-        }
-        int lock = locked(stale / (replaced ? replaced_mark : unfinished_mark), 0);
-        if (lock < 0) continue;
-        if (!replaced)
-            remove_hidden(stale);
-        else if (exists_ && place != folder_)
-            clear_old(stale);
-        unlock(lock);
-    }
 }
 
 OutputFolder::~OutputFolder() {

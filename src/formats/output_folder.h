@@ -38,9 +38,7 @@ class OutputFolder {
     void commit();
 
    private:
-    bool make_staging(const std::filesystem::path& place, const std::string& start);  // errno where not
     void remove_made() const;
-    void clear_stale(const std::filesystem::path& place, const std::string& start) const;
     void commit_as_new();
     void commit_by_exchange();
     void commit_inside();

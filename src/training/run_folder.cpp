@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "core/error.h"
 #include "formats/atomic_file.h"
@@ -151,11 +152,13 @@ RunFolder::RunFolder(fs::path path, const RunFolderOptions& options) : home_(std
     check(!fs::exists(home_, error) || fs::is_directory(home_), home_.string(), ": cannot be made: it is a file");
     path_ = fs::exists(home_ / new_run, error) || (options.overwrite && holds_own(home_)) ? home_ / new_run : home_;
     refuse_other_content(options);
-    for (fs::path place = fs::absolute(home_); !fs::exists(place, error); place = place.parent_path()) made_ = place;
+    for (fs::path place = fs::absolute(home_ / "").parent_path(); !fs::exists(place, error);
+         place = place.parent_path())
+        made_ = place;
     fs::create_directories(home_, error);
     check(!error, home_.string(), ": cannot be made: ", error.message());
-    lock();
     try {
+        lock();
         refuse_other_content(options);  // of a run that was at work until now
         if (options.overwrite) formats::remove_own(home_ / new_run, is_of_finished_run);
         is_new_ = !holds_run(path_);
@@ -165,35 +168,38 @@ RunFolder::RunFolder(fs::path path, const RunFolderOptions& options) : home_(std
         fs::remove(cache() / "probe");
         clear_unfinished();
     } catch (...) {
-        ::close(lock_);
+        leave();
         throw;
     }
 }
 
-RunFolder::~RunFolder() {
+RunFolder::~RunFolder() { leave(); }
+
+// What a run that has not begun made is gone, the lock at last.
+void RunFolder::leave() {
     std::error_code error;
-    if (!begun_ && is_new_) {
-        formats::remove_own(path_, is_run_file);
+    if (!begun_) {
+        if (is_new_) formats::remove_own(path_, is_run_file);
         if (lock_made_) fs::remove(home_ / formats::run_lock_name, error);
-        if (!made_.empty())
-            for (fs::path place = fs::absolute(home_); fs::remove(place, error) && place != made_;)
-                place = place.parent_path();
+        for (fs::path place = fs::absolute(home_ / "").parent_path();
+             !made_.empty() && fs::remove(place, error) && place != made_;)
+            place = place.parent_path();
     }
-    if (lock_ >= 0) ::close(lock_);
+    if (lock_ >= 0) ::close(std::exchange(lock_, -1));
 }
 
 // Its own lock stays open until the end, and goes with the program whatever becomes of that.
 void RunFolder::lock() {
     const fs::path file = home_ / formats::run_lock_name;
     std::error_code error;
-    lock_made_ = !fs::exists(file, error);
+    const bool was_there = fs::exists(file, error);
     lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     check(lock_ >= 0, home_.string(), ": cannot be written: ", std::strerror(errno));
     struct stat status {};
     const bool taken = ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (!taken && ::fstat(lock_, &status) == 0 && status.st_nlink > 0) return;
-    ::close(lock_);
-    fail(home_.string(), ": another training is at work in it");
+    check(!taken && ::fstat(lock_, &status) == 0 && status.st_nlink > 0, home_.string(),
+          ": another training is at work in it");
+    lock_made_ = !was_there;
 }
 
 void RunFolder::refuse_other_content(const RunFolderOptions& options) const {

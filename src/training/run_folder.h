@@ -70,6 +70,7 @@ class RunFolder {
     std::vector<Saved> checkpoints() const;  // by step
     void refuse_other_content(const RunFolderOptions& options) const;
     void lock();
+    void leave();
     void clear_unfinished() const;
 
     std::filesystem::path home_;  // as the caller names it
