@@ -4,6 +4,7 @@
 #include "cli/chat_session.h"
 #include "cli/commands.h"
 #include "cli/line_reader.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 
 namespace tessera::cli {

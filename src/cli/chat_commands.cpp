@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cli/chat_session.h"
+#include "cli/output.h"
 #include "formats/json.h"
 #include "inference/chat_turns.h"
 
@@ -144,6 +145,7 @@ void ChatSession::reset(const std::string&) {
 
 void ChatSession::save(const std::string& file) {
     check(!file.empty(), "/save: the name of a file is missing");
+    check_output_file(file, "{\n  \"messages\": ", {});
     Json all = Json::object().set("messages", inference::json_of(with_system(0)));
     Json images = Json::array();
     for (const std::string& path : picture_paths_) images.push_back(path);

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "cli/terminal_text.h"
 #include "inference/chat_turns.h"
@@ -44,6 +45,7 @@ class InterruptGuard {
 void print(const std::string& piece) {
     std::fwrite(piece.data(), 1, piece.size(), stdout);
     std::fflush(stdout);
+    check_output();
 }
 
 void say(const std::string& line) {

@@ -5,6 +5,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/input_texts.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "cli/terminal_text.h"
 #include "formats/json.h"
@@ -87,6 +88,7 @@ int classify_pictures(const Request& request) {
     const inference::PictureClassifier classifier(request.folder, request.options);
     Answers answers("image", request);
     for (const std::string& path : paths) {
+        check_output();
         const formats::Image picture = formats::read_image(path);
         try {
             answers.add(path, classifier.classify({&picture, 1})[0]);
@@ -107,6 +109,7 @@ int classify_texts(const Request& request) {
     Answers answers("text", request);
     constexpr std::size_t batch = 32;
     for (std::size_t begin = 0; begin < texts.size(); begin += batch) {
+        check_output();
         const std::vector<std::string> some(
             texts.begin() + static_cast<std::ptrdiff_t>(begin),
             texts.begin() + static_cast<std::ptrdiff_t>(std::min(begin + batch, texts.size())));

@@ -5,8 +5,11 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/comparison_table.h"
+#include "cli/next_command.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "cli/training_display.h"
+#include "core/interruption.h"
 #include "formats/atomic_file.h"
 #include "training/recipe_keys.h"
 #include "training/recipe_paths.h"
@@ -30,7 +33,7 @@ struct Variant {
 
 struct Request {
     std::vector<std::string> words;
-    std::string folder;
+    std::string folder, resume_command;
     std::int64_t context = 1024;
     bool resume = false, overwrite = false, json = false;
 };
@@ -71,13 +74,15 @@ std::vector<Variant> variants_of(const Request& request) {
 
 bool is_done(const Variant& variant) {
     const fs::path file = variant.folder / "recipe.json";
-    return fs::exists(file) && training::RunFolder(variant.folder).has_result() &&
+    return fs::exists(file) && training::has_result(variant.folder) &&
            training::resolve_recipe_file(file).json() == variant.recipe->resolved.json();
 }
 
-void train(const Variant& variant, const Request& request, const std::string& place) {
+// The signal that stopped it; 0: it is over.
+int train(const Variant& variant, const Request& request, const std::string& place) {
     const Recipe& recipe = *variant.recipe;
-    if (request.resume && is_done(variant)) return;
+    if (request.resume && is_done(variant)) return 0;
+    const Interruption interruption;
     std::optional<Progress> progress;
     training::SessionEvents events;
     if (!request.json)
@@ -87,19 +92,29 @@ void train(const Variant& variant, const Request& request, const std::string& pl
     events.on_start = [&](const models::Model&, const training::Trainer& trainer) {
         progress.emplace(text_of(place, " ", variant.name), static_cast<double>(trainer.all_steps()), "steps");
     };
+    // Stopping is the session's: it leaves a checkpoint.
     events.on_step = [&](const training::StepReport& report, const char*) {
-        progress->set(static_cast<double>(report.step));
+        if (Interruption::signal() == 0) progress->set(static_cast<double>(report.step));
     };
     const training::SessionResult result =
         training::run_session(recipe,
                               {.folder = variant.folder,
                                .resume = request.resume,
                                .overwrite = request.overwrite,
-                               .device = device_named(recipe.resolved.text("device"))},
+                               .device = device_named(recipe.resolved.text("device")),
+                               .recipe_file = recipe.resolved.source()},
                               events);
-    if (request.json) return;
+    if (result.stopped_by != 0) {
+        std::fprintf(stderr, "tessera: %s stopped after step %lld of %lld; its checkpoint is %s; to go on: %s\n",
+                     one_line(variant.name).c_str(), static_cast<long long>(result.steps),
+                     static_cast<long long>(result.all_steps), one_line(result.checkpoint.string()).c_str(),
+                     one_line(request.resume_command).c_str());
+        return result.stopped_by;
+    }
+    if (request.json) return 0;
     std::printf("%s %s: %s\n", place.c_str(), one_line(variant.name).c_str(), outcome(result).c_str());
     std::fflush(stdout);
+    return 0;
 }
 
 // Losses of other objectives, or on other data, stand for something else.
@@ -110,10 +125,27 @@ void check_comparable(const Recipe& first, const Recipe& other) {
           first.resolved.source(), "; data.validation=… gives all of them the same");
 }
 
-void write_text(const fs::path& path, const std::string& text) {
-    formats::AtomicFile file(path);
-    file.write(text);
-    file.commit();
+// Its report is all that it writes beside the runs.
+void check_folder(const Request& request, const std::vector<Variant>& variants) {
+    std::error_code error;
+    const fs::path folder = request.folder;
+    check(!fs::exists(folder, error) || fs::is_directory(folder), folder.string(),
+          ": is a file, and a folder is to be written");
+    for (const Variant& variant : variants)
+        check(!fs::equivalent(folder, variant.folder, error), folder.string(),
+              ": is the folder of a run that is read; name another one to write");
+    if (request.resume || request.overwrite) return;
+    const bool has_report = fs::exists(folder / "comparison.json", error);
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        const std::string name = entry.path().filename();
+        if (has_report && (name == "comparison.md" || name == "comparison.json" || name == "curves.svg")) continue;
+        // A run's own folder speaks for itself.
+        const bool is_variant = std::any_of(variants.begin(), variants.end(), [&](const Variant& variant) {
+            return fs::equivalent(variant.folder, entry.path(), error);
+        });
+        check(is_variant, folder.string(), ": is not empty: it holds ", name,
+              "; name another folder, or say --resume or --overwrite");
+    }
 }
 
 int report(const std::vector<FinishedRun>& runs, const Request& request) {
@@ -123,11 +155,12 @@ int report(const std::vector<FinishedRun>& runs, const Request& request) {
     const std::string table = markdown_of(figures, runs[0].recipe.objective == "causal" ? "tokens" : "units");
     const formats::Json json = json_of(figures);
     const fs::path folder = request.folder;
-    write_text(folder / "comparison.md", table);
+    formats::write_file(folder / "comparison.md", table);
     json.write(folder / "comparison.json");
     const fs::path name = fs::absolute(folder).lexically_normal();
-    write_text(folder / "curves.svg",
-               svg_of(loss_curves(figures, (name.filename().empty() ? name.parent_path() : name).filename().string())));
+    formats::write_file(
+        folder / "curves.svg",
+        svg_of(loss_curves(figures, (name.filename().empty() ? name.parent_path() : name).filename().string())));
     if (request.json)
         std::printf("%s\n", json.dump().c_str());
     else
@@ -149,7 +182,7 @@ int compare_command(const std::vector<std::string>& arguments) {
                   "the folder to write, needed; each recipe's run is a folder in it");
     parser.option("--context", request.context, "how long the text is after which decoding is measured, in tokens");
     parser.flag("--resume", request.resume, "keep runs that are over, go on with those that are not");
-    parser.flag("--overwrite", request.overwrite, "remove the checkpoints of earlier runs in the folder");
+    parser.flag("--overwrite", request.overwrite, "replace earlier runs in the folder, each when the new one is whole");
     parser.threads();
     parser.json(request.json);
     if (const auto status = parser.parse(arguments)) return *status;
@@ -166,15 +199,19 @@ int compare_command(const std::vector<std::string>& arguments) {
         if (first) check_comparable(*first, *variant.recipe);
         first = first ? first : &*variant.recipe;
     }
+    check_folder(request, variants);
+    request.resume_command = resume_command("compare", arguments);
     for (std::size_t i = 0; i < variants.size(); ++i)
-        if (variants[i].recipe) train(variants[i], request, text_of(i + 1, "/", variants.size()));
+        if (const int signal =
+                variants[i].recipe ? train(variants[i], request, text_of(i + 1, "/", variants.size())) : 0)
+            return status_after(signal);
     std::vector<FinishedRun> runs;
     for (const Variant& variant : variants) {
         const Device device = variant.recipe ? device_named(variant.recipe->resolved.text("device")) : cpu;
         runs.push_back(training::open_run(variant.name, variant.folder, device));
         check_comparable(runs[0].recipe, runs.back().recipe);
     }
-    training::RunFolder(request.folder);
+    fs::create_directories(request.folder);
     return report(runs, request);
 }
 

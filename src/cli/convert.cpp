@@ -5,9 +5,13 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "core/interruption.h"
+#include "formats/atomic_file.h"
 #include "formats/checkpoint_files.h"
+#include "formats/output_folder.h"
 #include "models/catalog.h"
 #include "models/dtype_names.h"
+#include "training/run_folder.h"
 #include "training/starting_model.h"
 
 namespace tessera::cli {
@@ -43,6 +47,7 @@ void check_writable(const std::string& source, const formats::TensorMap& tensors
 
 int convert_command(const std::vector<std::string>& arguments) {
     std::string source, folder, dtype_name, max_shard = "5GB";
+    bool overwrite = false;
     Arguments parser("convert",
                      "Writes a model again, in another dtype or cut into other files. Everything beside the weights\n"
                      "(tokenizer, templates) goes along.",
@@ -51,12 +56,14 @@ int convert_command(const std::vector<std::string>& arguments) {
     parser.positional("OUT", folder, "the folder to write");
     parser.option("--dtype NAME", dtype_name, "f32, bf16 or f16 (default: as it is)");
     parser.option("--max-shard SIZE", max_shard, "the largest file, e.g. 5GB");
+    parser.flag("--overwrite", overwrite, "replace the model that is in OUT; your own other files stay");
     if (const auto status = parser.parse(arguments)) return *status;
 
     formats::WriteOptions options{.max_shard_bytes = bytes_named(max_shard, "--max-shard")};
     if (!dtype_name.empty()) options.tensors.dtype = models::weight_dtype(dtype_name, "--dtype");
-    std::error_code error;
-    check(!fs::equivalent(source, folder, error), folder, ": is the folder that would be read; name another");
+    const Interruption interruption;
+    formats::OutputFolder out(
+        folder, {.overwrite = overwrite, .inputs = {source}, .is_own = training::what_gives_way_in(folder)});
     const formats::Checkpoint checkpoint = models::open(source);
     models::load(checkpoint);  // strict: what is written is a whole model
     if (!options.tensors.dtype) check_writable(source, checkpoint.tensors);
@@ -70,14 +77,14 @@ int convert_command(const std::vector<std::string>& arguments) {
     options.tensors.on_written = [&](std::int64_t count) { progress.set(written += static_cast<double>(count)); };
     const models::Config config =
         options.tensors.dtype ? models::with_dtype(checkpoint.config, *options.tensors.dtype) : checkpoint.config;
-    formats::write_checkpoint(folder, config, tensors, options);
-    for (const fs::path& file : beside)
-        fs::copy_file(file, fs::path(folder) / file.filename(), fs::copy_options::overwrite_existing);
+    formats::write_checkpoint(out.path(), config, tensors, options);
+    for (const fs::path& file : beside) formats::copy_file(file, out.path() / file.filename());
     if (!fs::is_directory(source)) {
         if (!checkpoint.generation_config.json().members().empty())
-            checkpoint.generation_config.json().write(fs::path(folder) / "generation_config.json");
-        training::copy_companions(source, folder);
+            checkpoint.generation_config.json().write(out.path() / "generation_config.json");
+        training::copy_companions(source, out.path());
     }
+    out.commit();
     std::printf("%s: %zu tensors, %s\n", folder.c_str(), tensors.size(), in_bytes(written).c_str());
     return 0;
 }

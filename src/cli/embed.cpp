@@ -4,6 +4,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/input_texts.h"
+#include "cli/output.h"
 #include "cli/similarity_table.h"
 #include "cli/terminal.h"
 #include "cli/terminal_text.h"
@@ -27,6 +28,7 @@ void print_vectors(const Texts& texts, std::size_t first, const Tensor& vectors)
             formats::Json::object().set("text", texts[first + row]).set("vector", std::move(vector));
         std::printf("%s\n", json_for_terminal(line.dump(0)).c_str());
     }
+    check_output();
 }
 
 }  // namespace
@@ -54,6 +56,7 @@ int embed_command(const std::vector<std::string>& arguments) {
     check(batch_size > 0, "--batch: expected 1 or more, found ", batch_size);
     check(output.empty() || output.ends_with(".npy"), "--output: '", output, "' does not end in .npy");
 
+    if (!output.empty()) check_output_file(output, "\x93NUMPY", {});
     const Texts texts = input_texts(given, files);
     check(!texts.empty(), "there are no texts: standard input and the files are empty");
     constexpr std::size_t most_compared = 1000;  // each with each

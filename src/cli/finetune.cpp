@@ -5,6 +5,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/next_command.h"
 #include "cli/training_display.h"
 #include "core/error.h"
 #include "data/labelled_texts.h"
@@ -109,7 +110,8 @@ int finetune_command(const std::vector<std::string>& arguments) {
     parser.option("--lr", request.rate, "the highest learning rate (default: 2e-5, or 2e-4 with --lora)");
     parser.option("-o,--output DIR", request.folder, "the folder to write, needed");
     parser.flag("--resume", request.resume, "go on from the newest checkpoint in the folder");
-    parser.flag("--overwrite", request.overwrite, "remove the checkpoints of an earlier run in the folder");
+    parser.flag("--overwrite", request.overwrite,
+                "replace the run or the model in the folder, when the new one is whole");
     parser.threads();
     parser.json(request.json);
     if (const auto status = parser.parse(arguments)) return *status;
@@ -124,7 +126,7 @@ int finetune_command(const std::vector<std::string>& arguments) {
                                .resume = request.resume,
                                .overwrite = request.overwrite,
                                .device = device_named(recipe.resolved.text("device"))},
-                              request.json);
+                              request.json, resume_command("finetune", arguments));
 }
 
 }  // namespace tessera::cli

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cli/generate_request.h"
+#include "cli/output.h"
 #include "cli/terminal_text.h"
 #include "inference/streamed_text.h"
 #include "models/catalog.h"
@@ -54,6 +55,7 @@ class Printer {
     static void write(const std::string& text) {
         std::fwrite(text.data(), 1, text.size(), stdout);
         std::fflush(stdout);
+        check_output();
     }
 
     bool active_, first_ = true;

@@ -8,9 +8,11 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/output.h"
 #include "cli/suggestion.h"
 #include "cli/terminal.h"
 #include "core/error.h"
+#include "core/interruption.h"
 #include "core/parallel.h"
 
 namespace tessera::cli {
@@ -109,9 +111,15 @@ void start_again_with_short_waits(char** values) {
 }  // namespace tessera::cli
 
 int main(int count, char** values) {
+    tessera::cli::open_standard_streams();
     tessera::cli::start_again_with_short_waits(values);
     try {
-        return tessera::cli::run({values + 1, values + count});
+        const int status = tessera::cli::run({values + 1, values + count});
+        return tessera::cli::finish_output() || status != 0 ? status : 1;
+    } catch (const tessera::Stopped& stopped) {
+        std::fflush(stdout);
+        std::fprintf(stderr, "tessera: stopped\n");
+        return tessera::cli::status_after(stopped.signal);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "tessera: %s\n", tessera::cli::one_line(tessera::cli::failure_text(error)).c_str());
         return 1;

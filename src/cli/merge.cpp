@@ -6,9 +6,12 @@
 #include "cli/commands.h"
 #include "cli/next_command.h"
 #include "core/error.h"
+#include "core/interruption.h"
+#include "formats/output_folder.h"
 #include "models/adapters.h"
 #include "models/catalog.h"
 #include "models/dtype_names.h"
+#include "training/run_folder.h"
 #include "training/starting_model.h"
 #include "training/usual_objective.h"
 
@@ -29,7 +32,7 @@ std::optional<DType> dtype_for(models::Model& model, const std::string& given) {
 
 int merge_command(const std::vector<std::string>& arguments) {
     std::string adapter, base, out, dtype;
-    bool json = false;
+    bool json = false, overwrite = false;
     Arguments parser("merge", "Adds LoRA adapters to the weights of their base: a plain checkpoint.",
                      "tessera merge runs/my-adapter -o runs/my-model");
     parser.positional("ADAPTER", adapter, "a folder with adapter_config.json");
@@ -37,6 +40,7 @@ int merge_command(const std::vector<std::string>& arguments) {
     parser.option("-o,--output DIR", out, "the folder to write, needed");
     parser.option("--dtype NAME", dtype,
                   "of the weights to write: f32, bf16 or f16 (default: the base's, f32 for a quantised one)");
+    parser.flag("--overwrite", overwrite, "replace the model that is in OUT; your own other files stay");
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
     if (out.empty()) {
@@ -44,14 +48,19 @@ int merge_command(const std::vector<std::string>& arguments) {
     }
     check(models::is_adapter_folder(adapter), adapter, ": no folder of adapters: it has no adapter_config.json");
     const fs::path from = base.empty() ? models::base_of_adapters(adapter) : fs::path(base);
+    const Interruption interruption;
+    formats::OutputFolder folder(
+        out, {.overwrite = overwrite, .inputs = {adapter, from}, .is_own = training::what_gives_way_in(out)});
     const std::unique_ptr<models::Model> model = models::load_adapted(models::open(from), adapter);
     formats::WriteOptions options;
     options.tensors.dtype = dtype_for(*model, dtype);
     if (options.tensors.dtype) model->config = models::with_dtype(model->config, *options.tensors.dtype);
     models::merge_adapters(*model);
-    models::save(*model, out, options);
-    training::copy_companions(from, out);
-    training::copy_companions(adapter, out);
+    options.tensors.on_written = [](std::int64_t) { stop_if_asked(); };
+    models::save(*model, folder.path(), options);
+    training::copy_companions(from, folder.path());
+    training::copy_companions(adapter, folder.path());
+    folder.commit();
     if (json)
         std::printf("%s\n", formats::Json::object().set("base", from.string()).set("folder", out).dump().c_str());
     else

@@ -7,6 +7,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "formats/atomic_file.h"
@@ -150,9 +151,7 @@ void write_picture(const std::string& path, Picture& picture, std::vector<Fit> f
         picture.add(fit);
     }
     picture.add_learning(steps);
-    formats::AtomicFile file(path);
-    file.write(picture.finished());
-    file.commit();
+    formats::write_file(path, picture.finished());
 }
 
 }  // namespace
@@ -187,6 +186,7 @@ int regress_command(const std::vector<std::string>& arguments) {
     check(points.x.size() >= 3 && points.x.size() <= static_cast<std::size_t>(most_points), file, ": expected 3 to ",
           most_points, " points, found ", points.x.size());
 
+    if (!out.empty()) check_output_file(out, "<svg", {file});
     const auto path = training::learn_width(points, {PoolingKernel::gaussian, width}, steps, rate);
     const std::vector<Fit> fits = fits_of(points, width, path.back().width);
     print(fits, json);

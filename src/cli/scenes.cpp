@@ -6,14 +6,17 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/suggestion.h"
 #include "cli/terminal.h"
 #include "cli/terminal_text.h"
 #include "core/error.h"
+#include "core/interruption.h"
 #include "core/parallel.h"
 #include "data/contact_sheet.h"
 #include "data/scenes.h"
 #include "formats/atomic_file.h"
+#include "formats/output_folder.h"
 
 namespace tessera::cli {
 namespace {
@@ -66,6 +69,13 @@ Json json_of(const data::Scene& scene) {
         .set("objects", std::move(objects));
 }
 
+bool is_scenes_file(const fs::path& below) {
+    const std::string number = below.stem();
+    return below == "scenes.jsonl" || below == "pictures" ||
+           (below.parent_path() == "pictures" && below.extension() == ".png" &&
+            number.find_first_not_of("0123456789") == number.npos);
+}
+
 int preview(const std::vector<std::string>& arguments) {
     std::string file, out = "scenes.png";
     std::int64_t count = 24, from = 0, columns = 6;
@@ -83,7 +93,7 @@ int preview(const std::vector<std::string>& arguments) {
     constexpr std::int64_t most = 1000;
     check(count >= 1 && count <= most, "--count: expected 1 to ", most, ", found ", count);
     check(columns >= 1 && columns <= most, "--columns: expected 1 to ", most, ", found ", columns);
-    formats::check_image_name(out);
+    check_output_file(out, formats::image_signature(out), {file});
     const data::Scenes scenes{fs::path(file)};
     const Range range = range_of(scenes, from, count);
     std::vector<data::SheetEntry> entries;
@@ -104,7 +114,7 @@ int write(const std::vector<std::string>& arguments) {
     std::string file, out;
     std::optional<std::int64_t> count;
     std::int64_t from = 0;
-    bool json = false;
+    bool json = false, overwrite = false;
     Arguments parser(
         "scenes write",
         "Writes scenes as PNG files and a file of JSON lines {\"image\", \"prefix\", \"suffix\", \"task\", "
@@ -115,6 +125,7 @@ int write(const std::vector<std::string>& arguments) {
     parser.option("--count", count, "how many scenes (default: all)");
     parser.option("--from", from, "the number of the first one");
     parser.threads();
+    parser.flag("--overwrite", overwrite, "replace the scenes that are in DIR; other files stay");
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
     if (out.empty()) {
@@ -122,16 +133,17 @@ int write(const std::vector<std::string>& arguments) {
     }
     const data::Scenes scenes{fs::path(file)};
     const Range range = range_of(scenes, from, count);
-    const fs::path folder = out;
-    fs::create_directories(folder / "pictures");
+    const Interruption interruption;
+    formats::OutputFolder folder(out, {.overwrite = overwrite, .inputs = {file}, .is_own = is_scenes_file});
+    fs::create_directories(folder.path() / "pictures");
     const auto name_of = [](std::int64_t index) { return text_of("pictures/", index, ".png"); };
-    formats::AtomicFile lines(folder / "scenes.jsonl");
+    formats::AtomicFile lines(folder.path() / "scenes.jsonl");
     Progress progress("scenes", static_cast<double>(range.count), "scenes");
     for_scenes(
         range, 256,
         [&](std::int64_t index) {
             data::Scene scene = scenes.at(index);
-            formats::write_png(folder / name_of(index), scene.picture);
+            formats::write_png(folder.path() / name_of(index), scene.picture);
             return scene;
         },
         [&](std::int64_t index, const data::Scene& scene) {
@@ -141,7 +153,8 @@ int write(const std::vector<std::string>& arguments) {
             progress.set(static_cast<double>(index - range.from + 1));
         });
     lines.commit();
-    const std::string written = (folder / "scenes.jsonl").string();
+    folder.commit();
+    const std::string written = (fs::path(out) / "scenes.jsonl").string();
     if (json)
         std::printf("%s\n", Json::object().set("file", written).set("scenes", range.count).dump(0).c_str());
     else
@@ -171,6 +184,7 @@ int texts(const std::vector<std::string>& arguments) {
                 std::printf("%s\n", json_for_terminal(json_of(scene).dump(0)).c_str());
             else
                 std::printf("%s\t%s\n", for_terminal(scene.prefix).c_str(), for_terminal(scene.suffix).c_str());
+            check_output();
         });
     return 0;
 }

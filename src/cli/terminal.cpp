@@ -10,6 +10,7 @@
 
 #include "cli/terminal_text.h"
 #include "core/error.h"
+#include "core/interruption.h"
 
 namespace tessera::cli {
 namespace {
@@ -95,6 +96,7 @@ Progress::~Progress() {
 }
 
 void Progress::set(double done) {
+    stop_if_asked();
     const auto now = std::chrono::steady_clock::now();
     const double seconds = std::chrono::duration<double>(now - start_).count();
     const double since_drawn = std::chrono::duration<double>(now - drawn_).count();

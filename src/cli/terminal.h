@@ -28,7 +28,8 @@ std::string in_bytes(double bytes);                // 13.5 GB
 std::string in_metric(double number);              // 15.0 G, for FLOP
 std::string in_powers(double number);              // 6.74 B: thousands, millions, billions
 
-// A bar with rate and time left on standard error, from the third second on; nothing when that is no terminal.
+// A bar with rate and time left on standard error, from the third second on; nothing when that is no terminal. Where
+// stopping is asked for (core/interruption.h), set() throws Stopped.
 class Progress {
    public:
     Progress(std::string label, double total, std::string unit);

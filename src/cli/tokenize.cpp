@@ -6,6 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/input_texts.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "cli/terminal_text.h"
 #include "formats/json.h"
@@ -50,6 +51,7 @@ int answer_lines(const Tokenizer& tokenizer) {
         const Json text = Json::parse(line, where);
         check(text.is_string(), where, ": expected a JSON string, found ", text);
         std::printf("%s\n", json_for_terminal(line_of(answer(tokenizer, text.as_string()))).c_str());
+        check_output();
     }
     return 0;
 }

@@ -7,8 +7,10 @@
 #include "cli/commands.h"
 #include "cli/suggestion.h"
 #include "cli/terminal.h"
+#include "core/interruption.h"
 #include "formats/atomic_file.h"
 #include "formats/json.h"
+#include "formats/output_folder.h"
 #include "tokenizers/tokenizer.h"
 #include "tokenizers/training/trained_tokenizer.h"
 
@@ -36,7 +38,7 @@ class Bars {
 int train(const std::vector<std::string>& arguments) {
     std::string folder;
     std::vector<std::string> corpus;
-    bool json = false;
+    bool json = false, overwrite = false;
     tokenizers::TokenizerTraining training;
     Arguments parser(
         "tokenizer train",
@@ -52,6 +54,7 @@ int train(const std::vector<std::string>& arguments) {
     parser.option("--whole", training.whole,
                   "a token that is text and never cut, such as <loc0000>; may be repeated (default: none)");
     parser.option("-o,--output DIR", folder, "the folder to write, needed");
+    parser.flag("--overwrite", overwrite, "replace the tokenizer that is in DIR; other files stay");
     parser.threads();
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
@@ -60,6 +63,10 @@ int train(const std::vector<std::string>& arguments) {
     }
     tokenizers::frame_of(training);  // a wrong kind is told before anything is read
 
+    const Interruption interruption;
+    formats::OutputFolder out(
+        folder,
+        {.overwrite = overwrite, .inputs = {corpus.begin(), corpus.end()}, .is_own = formats::is_tokenizer_file});
     Bars bars;
     training.report = [&](const std::string& what, double done, double total) { bars.show(what, done, total); };
     const auto start = std::chrono::steady_clock::now();
@@ -67,16 +74,10 @@ int train(const std::vector<std::string>& arguments) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     bars.clear();
 
-    const std::filesystem::path out = folder;
-    std::filesystem::create_directories(out);
-    const std::pair<const char*, const std::string&> files[] = {{"tokenizer.json", trained.tokenizer_json},
-                                                                {"tokenizer_config.json", trained.config_json}};
-    for (const auto& [name, text] : files) {
-        formats::AtomicFile file(out / name);
-        file.write(text);
-        file.commit();
-    }
-    tokenizers::open_tokenizer(out);  // what was written can be read
+    formats::write_file(out.path() / "tokenizer.json", trained.tokenizer_json);
+    formats::write_file(out.path() / "tokenizer_config.json", trained.config_json);
+    tokenizers::open_tokenizer(out.path());  // what was written can be read
+    out.commit();
     if (json)
         std::printf("%s\n", formats::Json::object()
                                 .set("kind", training.kind)

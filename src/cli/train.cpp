@@ -3,6 +3,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/next_command.h"
 #include "cli/training_display.h"
 #include "core/error.h"
 #include "training/recipe_keys.h"
@@ -39,7 +40,7 @@ int train_command(const std::vector<std::string>& arguments) {
                                 "settings in place of the recipe's, such as steps=200 optimizer.learning_rate=1e-3");
     parser.option("-o,--output DIR", folder, "the folder to write (default: runs/NAME of the recipe)");
     parser.flag("--resume", resume, "go on from the newest checkpoint in the folder");
-    parser.flag("--overwrite", overwrite, "remove the checkpoints of an earlier run in the folder");
+    parser.flag("--overwrite", overwrite, "replace the run or the model in the folder, when the new one is whole");
     parser.flag("--keys", keys, "list every key of a recipe");
     parser.threads();
     parser.json(json);
@@ -64,8 +65,9 @@ int train_command(const std::vector<std::string>& arguments) {
                               {.folder = home,
                                .resume = resume,
                                .overwrite = overwrite,
-                               .device = device_named(recipe.resolved.text("device"))},
-                              json);
+                               .device = device_named(recipe.resolved.text("device")),
+                               .recipe_file = file},
+                              json, resume_command("train", arguments));
 }
 
 }  // namespace tessera::cli

@@ -9,7 +9,9 @@
 #include <sstream>
 
 #include "cli/next_command.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
+#include "core/interruption.h"
 #include "inference/generator.h"
 #include "kernels/gemm.h"
 #include "models/summary.h"
@@ -191,10 +193,20 @@ class Display {
 
 }  // namespace
 
-int train_with_display(const training::Recipe& recipe, const training::SessionOptions& options, bool json) {
+int train_with_display(const training::Recipe& recipe, const training::SessionOptions& options, bool json,
+                       const std::string& resume_command) {
+    const Interruption interruption;
     Display display(recipe, options, json);
     const training::SessionEvents events = display.events();
     const training::SessionResult result = training::run_session(recipe, options, events);
+    if (result.stopped_by != 0) {
+        if (is_terminal() && !json) std::printf("\n");
+        std::fflush(stdout);
+        std::fprintf(stderr, "tessera: stopped after step %lld of %lld; its checkpoint is %s; to go on: %s\n",
+                     static_cast<long long>(result.steps), static_cast<long long>(result.all_steps),
+                     one_line(result.checkpoint.string()).c_str(), one_line(resume_command).c_str());
+        return status_after(result.stopped_by);
+    }
     if (json) {
         formats::Json out = formats::Json::object();
         out.set("folder", options.folder.string()).set("steps", result.steps);

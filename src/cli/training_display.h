@@ -2,12 +2,17 @@
 // terminal.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "training/session.h"
 
 namespace tessera::cli {
 
-// Runs it and prints the result; `json` prints that alone, as an object.
-int train_with_display(const training::Recipe& recipe, const training::SessionOptions& options, bool json);
+// Runs it and prints the result; `json` prints that alone, as an object. Ctrl-C and `kill` end it with a checkpoint,
+// and with the command that goes on from there.
+int train_with_display(const training::Recipe& recipe, const training::SessionOptions& options, bool json,
+                       const std::string& resume_command);
 
 // "12 steps, training loss 1.2345 (mean of the last 12), validation loss 1.3000"
 std::string outcome(const training::SessionResult& result);

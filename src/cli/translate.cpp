@@ -7,6 +7,7 @@
 #include "cli/context_arguments.h"
 #include "cli/generation_arguments.h"
 #include "cli/input_texts.h"
+#include "cli/output.h"
 #include "cli/terminal_text.h"
 #include "formats/atomic_file.h"
 #include "formats/json.h"
@@ -32,9 +33,7 @@ std::string prefix_of(const TextModel& model, const std::string& task) {
 void write_alignment(const TextModel& model, const inference::Prompt& prompt, const inference::Translated& translation,
                      const std::string& path) {
     const std::string svg = alignment_svg(align(model, prompt, translation));
-    formats::AtomicFile file(path);
-    file.write(svg);
-    file.commit();
+    formats::write_file(path, svg);
 }
 
 const char* ending_of(const inference::Translated& text, const std::vector<std::int64_t>& stop_ids) {
@@ -70,6 +69,7 @@ int translate_command(const std::vector<std::string>& arguments) {
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
     if (given.empty() && files.empty()) return parser.refuse("TEXT is missing");
+    if (!alignment.empty()) check_output_file(alignment, "<svg", {folder});
     const TextModel model =
         inference::open_text_model(folder, tokenizer, device_named(device), inference::NeedsTokenizer::yes);
     check(model.model->has_encoder(), folder, ": model_type '", model.config.text("model_type", "?"),
@@ -102,6 +102,7 @@ int translate_command(const std::vector<std::string>& arguments) {
             std::printf("\n");
         }
         std::fflush(stdout);
+        check_output();
     }
     if (stopped > 0)
         std::fprintf(stderr, "%zu of %zu texts stopped at %s\n", stopped, texts.size(), context.name(model).c_str());

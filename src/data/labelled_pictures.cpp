@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "formats/find_file.h"
+#include "tokenizers/utf8.h"
 
 namespace tessera::data {
 namespace {
@@ -80,6 +81,9 @@ std::vector<std::string> picture_classes(const std::vector<std::string>& files_a
           "folders of pictures have names for classes, other files have numbers: they "
           "cannot be one set");
     std::vector<std::string> names(folders.begin(), folders.end());
+    for (const std::string& name : names)  // they will stand in config.json
+        check(tokenizers::is_valid_utf8(name), files_and_folders.front(), ": the folder '",
+              tokenizers::repaired_utf8(name), "' has a name that is not UTF-8");
     for (std::int64_t i = 0; i <= highest; ++i) names.push_back(std::to_string(i));
     return names;
 }

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "formats/json.h"
+#include "tokenizers/utf8.h"
 
 namespace tessera::data {
 namespace {
@@ -39,6 +40,8 @@ LabelledTexts::Example LabelledTexts::at(std::int64_t index) const {
         is_json_lines(lines_.file(index)) ? in_json(line, field_, where(index)) : in_columns(line, where(index));
     check(!example.text.empty() && !example.label.empty(), where(index), ": the ",
           example.text.empty() ? "text" : "label", " is empty");
+    check(tokenizers::is_valid_utf8(example.label), where(index), ": the label '",
+          tokenizers::repaired_utf8(example.label), "' is not UTF-8");
     return example;
 }
 

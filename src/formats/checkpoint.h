@@ -27,9 +27,8 @@ struct WriteOptions {
     SafetensorsOptions tensors = {};
 };
 
-// Writes into a new folder, or over an earlier checkpoint. All files are complete before the first takes its name, and
-// what is left of an earlier checkpoint (its other shards, its index) goes last. The tensors may lie over the very
-// files that are replaced.
+// Writes a new folder, or replaces the checkpoint in one: in one step, when all its files are whole (output_folder.h).
+// What else stands in the folder stays. The tensors may lie over the very files that are replaced.
 void write_checkpoint(const std::filesystem::path& folder, const Json& config, const NamedTensors& tensors,
                       const WriteOptions& options = {});
 inline void write_checkpoint(const std::filesystem::path& folder, const Config& config, const NamedTensors& tensors,

@@ -121,11 +121,12 @@ TransparentImage read_transparent_image(const std::filesystem::path& path, const
 namespace {
 
 struct Writer {
-    const char* ending;
+    const char *ending, *signature;
     void (*write)(const std::filesystem::path& path, const Image& image);
 };
 
-constexpr Writer writers[] = {{".png", write_png}, {".jpg", write_jpeg}, {".jpeg", write_jpeg}};
+constexpr Writer writers[] = {
+    {".png", "\x89PNG", write_png}, {".jpg", "\xff\xd8", write_jpeg}, {".jpeg", "\xff\xd8", write_jpeg}};
 
 const Writer& writer_of(const std::filesystem::path& path) {
     std::string ending = path.extension().string();
@@ -137,7 +138,7 @@ const Writer& writer_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-void check_image_name(const std::filesystem::path& path) { writer_of(path); }
+const char* image_signature(const std::filesystem::path& path) { return writer_of(path).signature; }
 
 void write_image(const std::filesystem::path& path, const Image& image) { writer_of(path).write(path, image); }
 

@@ -39,10 +39,10 @@ Image read_image(const std::filesystem::path& path, const ImageLimits& limits = 
 Image decode_image(std::span<const std::byte> bytes, const std::string& source, const ImageLimits& limits = {});
 
 // Whole or not at all. write_image takes the kind from the ending, .png, .jpg or .jpeg; any other is an error, which
-// check_image_name tells before there is a picture.
+// image_signature tells before there is a picture, and what the file will begin with.
 void write_png(const std::filesystem::path& path, const Image& image);
 void write_jpeg(const std::filesystem::path& path, const Image& image);
 void write_image(const std::filesystem::path& path, const Image& image);
-void check_image_name(const std::filesystem::path& path);
+const char* image_signature(const std::filesystem::path& path);
 
 }  // namespace tessera::formats

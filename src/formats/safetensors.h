@@ -17,8 +17,6 @@
 
 namespace tessera::formats {
 
-class AtomicFile;
-
 using TensorMap = std::map<std::string, Tensor>;
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 using Metadata = std::map<std::string, std::string>;
@@ -44,8 +42,5 @@ struct SafetensorsOptions {
 // that everything is aligned, then names in order. Tensors on a device come to the host one at a time.
 void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata = {},
                        const SafetensorsOptions& options = {});
-// Written and safe on the disk, but not yet under its name: several files can so be renamed together.
-AtomicFile stage_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata,
-                             const SafetensorsOptions& options = {});
 
 }  // namespace tessera::formats

@@ -83,10 +83,10 @@ std::string header_of(const std::string& path, const std::vector<const Named*>& 
 
 }  // namespace
 
-AtomicFile stage_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata,
-                             const SafetensorsOptions& options) {
-    const std::vector<const Named*> order = in_file_order(path.string(), tensors, options);
-    const std::string header = header_of(path.string(), order, metadata, options);
+void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata,
+                       const SafetensorsOptions& options) {
+    const std::vector<const Named*> order = in_file_order(visible_path(path), tensors, options);
+    const std::string header = header_of(visible_path(path), order, metadata, options);
     const std::uint64_t header_bytes = header.size();
     AtomicFile file(path);
     file.write(std::as_bytes(std::span(&header_bytes, 1)));
@@ -94,18 +94,12 @@ AtomicFile stage_safetensors(const std::filesystem::path& path, const NamedTenso
     for (const Named* named : order) {
         const Tensor given = named->second.detach().to(cpu);
         const Tensor host = given.to(written_dtype(given, options)).contiguous_copy_if_needed();
-        check_range(given, host, text_of(path.string(), ": tensor ", Json(named->first)));
+        check_range(given, host, text_of(visible_path(path), ": tensor ", Json(named->first)));
         const std::int64_t bytes = bytes_of(host.dtype(), host.elements());
         file.write({static_cast<const std::byte*>(host.view().data), static_cast<std::size_t>(bytes)});
         if (options.on_written) options.on_written(bytes);
     }
-    file.finish();
-    return file;
-}
-
-void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata,
-                       const SafetensorsOptions& options) {
-    stage_safetensors(path, tensors, metadata, options).commit();
+    file.commit();
 }
 
 }  // namespace tessera::formats

@@ -149,12 +149,6 @@ SentencePieceFile with_one_unknown(SentencePieceFile file) {
     return file;
 }
 
-void write_text(const std::filesystem::path& path, const std::string& text) {
-    formats::AtomicFile file(path);
-    file.write(text);
-    file.commit();
-}
-
 }  // namespace
 
 void write_gguf_tokenizer(const std::filesystem::path& path, const std::filesystem::path& folder) {
@@ -164,9 +158,9 @@ void write_gguf_tokenizer(const std::filesystem::path& path, const std::filesyst
     check(is_pieces || read.model == "gpt2", gguf.source, ": tokenizer.ggml.model: a tokenizer of the kind ",
           formats::shown(read.model), " cannot be written as files of its own");
     if (is_pieces)
-        write_text(folder / "tokenizer.model", tokenizers::written(with_one_unknown(gguf_pieces(gguf, read))));
+        formats::write_file(folder / "tokenizer.model", tokenizers::written(with_one_unknown(gguf_pieces(gguf, read))));
     else
-        write_text(folder / "tokenizer.json", tokenizer_json(read, gguf.source));
+        formats::write_file(folder / "tokenizer.json", tokenizer_json(read, gguf.source));
     config_of(read, is_pieces).write(folder / "tokenizer_config.json");
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "formats/atomic_file.h"
 #include "formats/find_file.h"
 #include "tokenizers/tokenizer_config.h"
 
@@ -80,7 +81,7 @@ std::vector<fs::path> tokenizer_files(const fs::path& folder) {
 void copy_tokenizer(const fs::path& folder_or_file, const fs::path& folder) {
     const auto copy = [](const fs::path& from, const fs::path& to) {
         std::error_code ignored;
-        if (!fs::equivalent(from, to, ignored)) fs::copy_file(from, to, fs::copy_options::overwrite_existing);
+        if (!fs::equivalent(from, to, ignored)) formats::copy_file(from, to);
     };
     if (fs::is_directory(folder_or_file)) {
         for (const fs::path& file : tokenizer_files(folder_or_file)) copy(file, folder / file.filename());

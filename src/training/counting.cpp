@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/interruption.h"
 #include "models/counted.h"
 #include "training/loss_plot.h"
 #include "training/metrics.h"
@@ -17,12 +18,17 @@ namespace {
 class Counting {
    public:
     Counting(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events)
-        : recipe_(recipe), options_(options), events_(events), folder_(options.folder) {
-        if (options.overwrite) folder_.remove_checkpoints();
+        : recipe_(recipe),
+          options_(options),
+          events_(events),
+          folder_(options.folder, folder_options(recipe, options)) {
         check(!folder_.newest_checkpoint(), folder_.path().string(),
               ": holds an earlier run's checkpoints, which counting does not go on from; --overwrite removes them");
-        start_ = starting_model(
-            recipe, {.device = options.device, .workshop = folder_.cache(), .on_preparation = events.on_preparation});
+        start_ = starting_model(recipe, {.device = options.device,
+                                         .workshop = folder_.cache(),
+                                         .on_preparation = [this](const std::string& what, double done, double total) {
+                                             prepare(what, done, total);
+                                         }});
         counted_ = dynamic_cast<models::Counted*>(start_.model.get());
         refuse_what_does_not_count();
     }
@@ -32,6 +38,7 @@ class Counting {
         const ObjectiveInputs inputs = inputs_for(recipe_.train_data);
         const std::unique_ptr<Objective> seen = make_objective(inputs);
         if (!recipe_.validation_data.empty()) validation_ = make_objective(inputs_for(recipe_.validation_data));
+        start_.keep_companions(folder_.cache() / companions_folder);
         metrics_ = std::make_unique<Metrics>(folder_.metrics(), 0);
         count(tokenised(inputs));
         SessionResult result{.steps = steps_, .validation_loss = std::numeric_limits<double>::quiet_NaN()};
@@ -39,7 +46,8 @@ class Counting {
         if (validation_) result.validation_loss = evaluate();
         result.loss = evaluation_of(*seen).loss;
         write_loss_plot(folder_.path() / "loss.svg", *metrics_, options_.folder.filename().string());
-        start_.save(folder_.path());
+        folder_.begin();
+        folder_.save_result([&](const std::filesystem::path& folder) { start_.save(folder); });
         return result;
     }
 
@@ -59,9 +67,14 @@ class Counting {
     ObjectiveInputs inputs_for(const std::vector<std::string>& data) const {
         ObjectiveInputs inputs{.recipe = recipe_, .model = *start_.model, .tokenizer = start_.tokenizer, .data = data};
         inputs.cache = folder_.cache();
-        if (events_.on_preparation)
-            inputs.on_progress = [this](double done, double total) { events_.on_preparation("tokens", done, total); };
+        inputs.on_progress = [this](double done, double total) { prepare("tokens", done, total); };
         return inputs;
+    }
+
+    // A pass that is given up leaves nothing.
+    void prepare(const std::string& what, double done, double total) const {
+        stop_if_asked();
+        if (events_.on_preparation) events_.on_preparation(what, done, total);
     }
 
     // Every document from its beginning, in pieces that end with a step or with the document.
@@ -78,8 +91,7 @@ class Counting {
                 if (at != next_step && at != tokens.size()) continue;
                 next_step += step;
                 ++steps_;
-                if (events_.on_preparation)
-                    events_.on_preparation("counting", static_cast<double>(at), static_cast<double>(tokens.size()));
+                prepare("counting", static_cast<double>(at), static_cast<double>(tokens.size()));
                 const bool is_due = recipe_.evaluate_every > 0 && steps_ % recipe_.evaluate_every == 0;
                 if (!is_due || !validation_ || at == tokens.size()) continue;
                 counted_->estimate();

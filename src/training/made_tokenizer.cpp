@@ -136,12 +136,6 @@ Parts parts_of(MadeOf kind, Json vocabulary) {
     return {Json(), Json::object().set("type", "Fuse"), pairs_without_merges(std::move(vocabulary), true)};
 }
 
-void write_text(const fs::path& path, const std::string& text) {
-    formats::AtomicFile file(path);
-    file.write(text);
-    file.commit();
-}
-
 std::vector<std::string> sentinel_tokens(std::int64_t count) {
     std::vector<std::string> tokens;
     for (std::int64_t i = 0; i < count; ++i) tokens.push_back(text_of("<extra_id_", i, ">"));
@@ -164,8 +158,8 @@ void learn_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
     for (std::string& sentinel : sentinel_tokens(wanted.sentinels)) training.special.push_back(std::move(sentinel));
     const tokenizers::TrainedTokenizer trained = tokenizers::train_tokenizer(corpus, training);
     fs::create_directories(folder);
-    write_text(folder / "tokenizer.json", trained.tokenizer_json);
-    write_text(folder / "tokenizer_config.json", trained.config_json);
+    formats::write_file(folder / "tokenizer.json", trained.tokenizer_json);
+    formats::write_file(folder / "tokenizer_config.json", trained.config_json);
 }
 
 }  // namespace

@@ -6,6 +6,9 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/interruption.h"
+#include "formats/atomic_file.h"
+#include "formats/own_files.h"
 #include "models/adapters.h"
 #include "models/classes.h"
 #include "models/summary.h"
@@ -36,10 +39,13 @@ std::int64_t step_of(const fs::path& checkpoint) {
 class Session {
    public:
     Session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events)
-        : recipe_(recipe), events_(events), options_(options), folder_(options.folder) {}
+        : recipe_(recipe),
+          events_(events),
+          options_(options),
+          folder_(options.folder, folder_options(recipe, options)) {}
 
     SessionResult run() {
-        const std::optional<fs::path> earlier = checkpoint_to_resume();
+        const std::optional<fs::path> earlier = folder_.newest_checkpoint();
         const std::int64_t first_step = earlier ? step_of(*earlier) : 0;
         const std::vector<ChangedSetting> changes = earlier ? changes_of_recipe() : std::vector<ChangedSetting>();
         if (!recipe_.epochs) refuse_fewer_steps(first_step);
@@ -51,7 +57,9 @@ class Session {
                                           .device = options_.device,
                                           .workshop = folder_.cache(),
                                           .classes = classes_taught(recipe_),
-                                          .on_preparation = events_.on_preparation});
+                                          .on_preparation = [this](const std::string& what, double done, double total) {
+                                              prepare(what, done, total);
+                                          }});
         if (options_.resume && events_.on_resume) events_.on_resume(first_step, changes);
         if (!earlier && !start_.new_head.empty() && events_.on_new_head) events_.on_new_head(start_.new_head);
         if (recipe_.sample_every > 0 && !models::summarise(*start_.model).generates)
@@ -62,25 +70,28 @@ class Session {
         settle_steps(recipe_, objective_->examples());
         refuse_fewer_steps(first_step);
         name_classes(objective_->classes());
+        start_.keep_companions(folder_.cache() / companions_folder);
         if (!recipe_.validation_data.empty())
             validation_ = make_objective(inputs(recipe_.validation_data));
         else if (recipe_.held_out > 0)
             validation_ = std::make_unique<HeldOut>(*objective_, recipe_.held_out);
         trainer_ = std::make_unique<Trainer>(*start_.model, *objective_, recipe_, options_.device);
-        if (earlier) restore_state(*trainer_, *earlier);
+        if (earlier) {
+            restore_state(*trainer_, *earlier);
+            checkpoint_ = *earlier;
+            saved_step_ = trainer_->steps();
+        }
         write_recipe(first_step, changes);
         metrics_ = std::make_unique<Metrics>(folder_.metrics(), trainer_->steps());
         if (!changes.empty()) metrics_->add_changes(trainer_->steps(), changes);
         if (events_.on_start) events_.on_start(*start_.model, *trainer_);
-        while (!trainer_->finished()) one_step();
-        if (evaluated_step_ != trainer_->steps()) evaluate();
+        try {
+            learn();
+        } catch (const Stopped& stopped) {
+            return stop(stopped.signal);
+        }
         finish();
-        const RecentLoss recent = recent_loss(metrics_->losses());
-        return {.steps = trainer_->steps(),
-                .loss = recent.mean,
-                .loss_steps = recent.steps,
-                .validation_loss = validation_result_.loss,
-                .answers = validation_result_.answers};
+        return result();
     }
 
    private:
@@ -89,20 +100,11 @@ class Session {
         return checkpoint_bytes(recipe_, start_) * (recipe_.save_every > 0 ? recipe_.save_keep + 2 : 1);
     }
 
-    std::optional<fs::path> checkpoint_to_resume() const {
-        if (options_.overwrite) folder_.remove_checkpoints();
-        const std::optional<fs::path> newest = folder_.newest_checkpoint();
-        check(options_.resume || !newest, folder_.path().string(),
-              ": holds an earlier run's checkpoints; --resume goes on from them, --overwrite removes them");
-        check(!options_.resume || newest || !folder_.has_result(), folder_.path().string(),
-              ": holds a finished run without checkpoints (save.every was 0): there is nothing to go on from");
-        return newest;
-    }
-
     fs::path recipe_file() const { return folder_.path() / "recipe.json"; }
 
     std::vector<ChangedSetting> changes_of_recipe() const {
-        check(fs::exists(recipe_file()), recipe_file().string(),
+        std::error_code error;
+        check(fs::exists(recipe_file(), error), recipe_file().string(),
               ": is missing, so that nobody knows which settings the checkpoints beside it have");
         return changed_settings(resolve_recipe_file(recipe_file()), recipe_.resolved);
     }
@@ -121,9 +123,13 @@ class Session {
     ObjectiveInputs inputs(const std::vector<std::string>& data) const {
         ObjectiveInputs inputs{.recipe = recipe_, .model = *start_.model, .tokenizer = start_.tokenizer, .data = data};
         inputs.cache = folder_.cache();
-        if (events_.on_preparation)
-            inputs.on_progress = [this](double done, double total) { events_.on_preparation("tokens", done, total); };
+        inputs.on_progress = [this](double done, double total) { prepare("tokens", done, total); };
         return inputs;
+    }
+
+    void prepare(const std::string& what, double done, double total) const {
+        stop_if_asked();
+        if (events_.on_preparation) events_.on_preparation(what, done, total);
     }
 
     // The data's names of the classes go into the config; numbers only where that has no names.
@@ -140,17 +146,92 @@ class Session {
         config = {std::move(json), config.source()};
     }
 
+    void learn() {
+        // What was stopped between a step and its evaluation.
+        if (is_due(recipe_.evaluate_every) && trainer_->steps() > 0 && !is_evaluated()) evaluate();
+        while (!trainer_->finished()) {
+            stop_if_asked();
+            one_step();
+        }
+        if (evaluated_step_ != trainer_->steps()) keeping_weights([&] { evaluate(); });
+    }
+
+    bool is_evaluated() const {
+        const auto& taken = metrics_->validation();
+        return !validation_ || (!taken.empty() && taken.back().step == trainer_->steps());
+    }
+
+    SessionResult result() const {
+        const RecentLoss recent = recent_loss(metrics_->losses());
+        return {.steps = trainer_->steps(),
+                .all_steps = trainer_->all_steps(),
+                .loss = recent.mean,
+                .loss_steps = recent.steps,
+                .validation_loss = validation_result_.loss,
+                .answers = validation_result_.answers};
+    }
+
+    SessionResult stop(int signal) {
+        SessionResult stopped = result();
+        stopped.stopped_by = signal;
+        if (trainer_->steps() == 0) throw Stopped{signal};
+        keeping_weights([&] {
+            plot();
+            stopped.checkpoint = save_checkpoint();
+        });
+        return stopped;
+    }
+
+    fs::path save_checkpoint() {
+        if (saved_step_ != trainer_->steps())
+            checkpoint_ = folder_.save_checkpoint(start_, *trainer_, validation_result_.loss);
+        saved_step_ = trainer_->steps();
+        return checkpoint_;
+    }
+
+    // What cannot be written, or measured, does not take with it what was learned.
+    template <class Body>
+    void keeping_weights(const Body& body) {
+        std::string reason;
+        try {
+            return body();
+        } catch (const std::exception& error) {
+            reason = error.what();
+        }
+        try {
+            reason +=
+                text_of("; what was learned is kept in ", save_checkpoint().string(), ", from where --resume goes on");
+        } catch (const std::exception&) {  // most likely the disk is full
+            std::error_code error;
+            const fs::path place = fs::temp_directory_path(error) /
+                                   text_of(options_.folder.filename().string(), "-", formats::random_digits());
+            try {
+                start_.save(place);
+                reason += text_of("; what was learned is kept in ", place.string());
+            } catch (const std::exception& again) {
+                formats::remove_own(place, formats::is_model_file);
+                reason += text_of("; what was learned is lost, since it cannot be kept elsewhere: ", again.what());
+            }
+        }
+        fail(reason);
+    }
+
     bool is_due(std::int64_t every) const { return every > 0 && trainer_->steps() % every == 0; }
 
     void one_step() {
         const StepReport report = trainer_->step();
+        keeping_weights([&] { after_step(report); });
+    }
+
+    void after_step(const StepReport& report) {
+        folder_.begin();
         metrics_->add(report, static_cast<double>(report.units) / report.seconds);
         if (events_.on_step) events_.on_step(report, objective_->unit());
         if (is_due(recipe_.evaluate_every)) evaluate();
         if (is_due(recipe_.sample_every) && events_.on_sample && start_.tokenizer)
             events_.on_sample(*start_.model, *start_.tokenizer, trainer_->steps());
         if (is_due(recipe_.save_every) || (recipe_.save_every > 0 && trainer_->finished())) {
-            folder_.save_checkpoint(start_, *trainer_, validation_result_.loss);
+            save_checkpoint();
             folder_.prune(recipe_.save_keep);
         }
         if (Clock::now() - plotted_ > plot_interval) plot();
@@ -177,12 +258,18 @@ class Session {
     }
 
     void finish() {
-        plot();
-        const auto save = [&] { start_.save(folder_.path()); };
-        if (trainer_->keeps_average())
-            trainer_->with_average(save);
-        else
-            save();
+        const auto save = [&](const fs::path& folder) {
+            if (trainer_->keeps_average())
+                trainer_->with_average([&] { start_.save(folder); });
+            else
+                start_.save(folder);
+        };
+        folder_.begin();
+        keeping_weights([&] {
+            plot();
+            folder_.save_result(save);
+            if (recipe_.save_every == 0) folder_.remove_checkpoints();  // of a run that was stopped on its way
+        });
     }
 
     Recipe recipe_;  // its epochs become steps when the data is known
@@ -195,6 +282,8 @@ class Session {
     std::unique_ptr<Metrics> metrics_;
     Evaluation validation_result_{.loss = nothing};
     std::int64_t evaluated_step_ = -1;
+    fs::path checkpoint_;  // the last one
+    std::int64_t saved_step_ = -1;
     Clock::time_point plotted_ = Clock::now();
 };
 

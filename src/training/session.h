@@ -28,18 +28,23 @@ struct SessionEvents {
 struct SessionOptions {
     std::filesystem::path folder;
     bool resume = false;     // from the newest checkpoint, where there is one
-    bool overwrite = false;  // an earlier run's checkpoints go; otherwise they are refused
+    bool overwrite = false;  // an earlier run or model gives way when this one is whole; otherwise it is refused
     Device device = cpu;
+    std::filesystem::path recipe_file = {};  // must not be a file that the run writes
 };
 
 struct SessionResult {
     std::int64_t steps = 0;
+    std::int64_t all_steps = 0;   // that it was to take
     double loss = 0;              // the mean of the last `loss_steps` steps; of counted tables, on the training texts
     std::int64_t loss_steps = 0;  // 0: of counted tables
     double validation_loss = 0;   // of the evaluation at the end; not a number where none was taken
     Answers answers = {};         // of the same
+    int stopped_by = 0;           // the signal that asked to stop (core/interruption.h); 0: the run is over
+    std::filesystem::path checkpoint = {};  // of a run that was stopped
 };
 
+// A wish to stop ends the run with a checkpoint, and before the first step with Stopped.
 SessionResult run_session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events = {});
 
 }  // namespace tessera::training

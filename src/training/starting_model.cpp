@@ -4,7 +4,9 @@
 #include <map>
 
 #include "core/error.h"
+#include "formats/atomic_file.h"
 #include "formats/find_file.h"
+#include "formats/own_files.h"
 #include "models/catalog.h"
 #include "models/classes.h"
 #include "models/dtype_names.h"
@@ -35,7 +37,7 @@ void copy_files(const Files& files, const fs::path& folder) {
     for (const fs::path& file : files) {
         const fs::path copy = folder / file.filename();
         std::error_code error;
-        if (!fs::equivalent(file, copy, error)) fs::copy_file(file, copy, fs::copy_options::overwrite_existing);
+        if (!fs::equivalent(file, copy, error)) formats::copy_file(file, copy);
     }
 }
 
@@ -81,7 +83,7 @@ fs::path own_tokenizer(const Recipe& recipe, const StartingOptions& options) {
     if (workshop.empty()) return {};
     const fs::path folder = workshop / "tokenizer";
     if (options.earlier && fs::exists(folder)) return folder;
-    fs::remove_all(folder);
+    formats::remove_own(folder, formats::is_tokenizer_file);
     const std::string weights = recipe.resolved.text("weights");
     if (!weights.empty() && !tokenizers::tokenizer_files(weights).empty()) {
         fs::create_directories(folder);
@@ -279,14 +281,30 @@ StartingModel starting_model(const Recipe& recipe, const StartingOptions& option
     return start;
 }
 
+static void write_companions(const StartingModel& start, const fs::path& folder) {
+    if (start.tokenizer) tokenizers::copy_tokenizer(start.tokenizer_place, folder);
+    copy_files(start.companions, folder);
+    if (!start.picture_processor.is_null()) start.picture_processor.write(folder / "preprocessor_config.json");
+}
+
 void StartingModel::save(const fs::path& folder) const {
     if (lora)
         models::save_adapters(*model, *lora, base, folder);
     else
         models::save(*model, folder);
-    if (tokenizer) tokenizers::copy_tokenizer(tokenizer_place, folder);
-    copy_files(companions, folder);
-    if (!picture_processor.is_null()) picture_processor.write(folder / "preprocessor_config.json");
+    if (kept_companions.empty()) return write_companions(*this, folder);
+    for (const auto& entry : fs::directory_iterator(kept_companions))
+        formats::copy_file(entry.path(), folder / entry.path().filename());
+}
+
+void StartingModel::keep_companions(const fs::path& folder) {
+    model->config.json().dump();  // all of it is UTF-8
+    model->generation_config.dump();
+    Json(base).dump();
+    formats::remove_own(folder, formats::is_model_file);
+    fs::create_directories(folder);
+    write_companions(*this, folder);
+    kept_companions = folder;
 }
 
 void copy_companions(const fs::path& model, const fs::path& to) {

@@ -25,6 +25,10 @@ struct StartingModel {
 
     // The weights, or the adapters alone, and the companions.
     void save(const std::filesystem::path& folder) const;
+    // Throws where something that goes with the weights could not be written, and keeps it in the folder from now on:
+    // whatever becomes of the files that it is from, the run can be saved.
+    void keep_companions(const std::filesystem::path& folder);
+    std::filesystem::path kept_companions = {};
 };
 
 struct StartingOptions {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/interruption.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "data/permutation.h"
@@ -187,6 +188,7 @@ Evaluation evaluate(const models::Model& model, const Objective& objective, cons
     Evaluation result;
     const std::int64_t all = std::min(objective.examples(), most_examples);
     for (std::int64_t number = 0; number * recipe.batch < all; ++number) {
+        stop_if_asked();
         std::vector<std::int64_t> examples;
         for (std::int64_t i = number * recipe.batch; i < std::min((number + 1) * recipe.batch, all); ++i)
             examples.push_back(i);
@@ -235,9 +237,17 @@ void Trainer::with_average(const std::function<void()>& body) const {
         kept.push_back(flat.clone());
         flat.copy_from(averages_[kept.size() - 1]);
     });
-    body();
-    std::size_t at = 0;
-    groups_.visit_values([&](const Tensor& flat) { flat.copy_from(kept[at++]); });
+    const auto put_back = [&] {
+        std::size_t at = 0;
+        groups_.visit_values([&](const Tensor& flat) { flat.copy_from(kept[at++]); });
+    };
+    try {
+        body();
+    } catch (...) {  // what is learned is still to be saved
+        put_back();
+        throw;
+    }
+    put_back();
 }
 
 TrainingBatch to_device(TrainingBatch batch, Device device) {

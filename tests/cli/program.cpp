@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <thread>
 
 #include "core/error.h"
@@ -80,6 +81,28 @@ bool run_and_kill(const std::vector<std::string>& arguments, std::chrono::millis
     EXPECT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0) << folder.read("err");
     return WIFSIGNALED(status);
+}
+
+Answer run_and_signal(const std::vector<std::string>& arguments, int signal, const std::function<bool()>& is_time) {
+    const TemporaryFolder folder;
+    const std::string in = folder.write("in", ""), out = folder / "out", err = folder / "err";
+    const pid_t child = fork();
+    if (child == 0) become(arguments, in, out, err);
+    int status = 0;
+    while (!is_time())
+        if (waitpid(child, &status, WNOHANG) == child) {
+            ADD_FAILURE() << "ended before it was time: " << folder.read("err");
+            return {-1, folder.read("out"), folder.read("err")};
+        }
+    kill(child, signal);
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder.read("out"), folder.read("err")};
+}
+
+int run_in_shell(const std::string& command) {
+    setenv("TESSERA", TESSERA_PROGRAM, 1);
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 void expect_refusal(int status, const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,11 @@ Answer run_program(const std::vector<std::string>& arguments, const std::string&
 Answer run_on_terminal(const std::vector<std::string>& arguments);
 // Starts it and kills it without warning after that long. False where it had ended before.
 bool run_and_kill(const std::vector<std::string>& arguments, std::chrono::milliseconds after);
+
+// Starts it, sends it the signal as soon as `is_time`, and waits until it ends.
+Answer run_and_signal(const std::vector<std::string>& arguments, int signal, const std::function<bool()>& is_time);
+// The status of a shell's command, in which $TESSERA is the program.
+int run_in_shell(const std::string& command);
 
 // Runs it and expects this status, and one line on standard error that begins with "tessera" and holds every part.
 void expect_refusal(int status, const std::vector<std::string>& arguments, const std::vector<std::string>& parts);

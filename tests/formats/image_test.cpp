@@ -322,7 +322,7 @@ TEST(Image, TheEndingSaysWhatIsWritten) {
         EXPECT_LE(largest_difference(read_image(folder / name), image), 12);
     }
     for (const char* name : {"a.webp", "a", "png", "a.png.txt", ".png"}) {
-        expect_error([&] { check_image_name(folder / name); }, {name, ".png, .jpg or .jpeg"});
+        expect_error([&] { image_signature(folder / name); }, {name, ".png, .jpg or .jpeg"});
         expect_error([&] { write_image(folder / name, image); }, {name, ".png, .jpg or .jpeg"});
         EXPECT_FALSE(fs::exists(folder / name));
     }

@@ -38,7 +38,7 @@ class Counting : public ::testing::Test {
     }
 
     SessionResult run(const std::string& recipe, const SessionEvents& events = {}) const {
-        return run_session(counting_recipe(recipe), {.folder = folder_ / "run"}, events);
+        return run_session(counting_recipe(recipe), {.folder = folder_ / "run", .overwrite = true}, events);
     }
 
     TemporaryFolder folder_;
