@@ -38,6 +38,11 @@ namespace {
 
 std::size_t count_stages(const Json& component, const std::string& named, int depth) {
     check(depth <= limits::deepest_sequence, named, ": sequences nested deeper than ", limits::deepest_sequence);
+    for (const char* list : {"single", "pair"}) {
+        const Json* items = component.is_object() ? component.find(list) : nullptr;
+        check(!items || !items->is_array() || items->items().size() <= limits::most_template_items, named, ".", list,
+              ": more than ", limits::most_template_items, " items");
+    }
     std::size_t stages = 1;
     for (const char* list : {"normalizers", "pretokenizers", "processors", "decoders"}) {
         const Json* parts = component.is_object() ? component.find(list) : nullptr;

@@ -11,7 +11,7 @@ namespace tessera::tokenizers::limits {
 inline constexpr std::size_t most_stages = 256;  // normalizers, pre-tokenizers, processors, decoders: of each kind
 inline constexpr int deepest_sequence = 8;       // sequences within sequences
 inline constexpr std::size_t longest_pattern = 16 << 10;  // bytes of a regular expression
-inline constexpr std::size_t longest_affix = 64;          // bytes before or after each piece of a word
+inline constexpr std::size_t longest_affix = 16;          // bytes before or after each piece of a word
 inline constexpr std::size_t longest_surface = 1 << 10;   // bytes that an unknown piece is decoded to
 inline constexpr std::size_t most_template_items = 256;   // around one text or two
 inline constexpr std::size_t most_template_texts = 8;     // how often they may repeat the text

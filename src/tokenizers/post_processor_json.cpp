@@ -32,9 +32,6 @@ Ids special_ids(const Component& component, const formats::Config& tokens, const
 // A list of {"Sequence": {"id": "A"}} and {"SpecialToken": {"id": "[CLS]"}}.
 std::vector<Item> read_items(const Component& component, const char* name) {
     const formats::Config tokens = component.settings().section_or_empty("special_tokens");
-    const Json* list = component.settings().json().find(name);
-    check(!list || !list->is_array() || list->items().size() <= limits::most_template_items, component.named(name),
-          ": more than ", limits::most_template_items, " items");
     std::vector<Item> items;
     std::size_t ids = 0, texts = 0;
     for (const Component& piece : component.list(name)) {
