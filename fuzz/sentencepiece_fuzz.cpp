@@ -17,8 +17,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         for (const auto& piece : file.pieces) pieces += piece.text;
         const auto tokenizer = make_sentencepiece(std::move(file), {.add_bos = true, .add_eos = true}, "fuzz.model");
         for (const std::string_view text : {std::string_view(), std::string_view(" a  ab\n\0ba ", 11),
-                                            std::string_view("\xE2\x96\x81\xF0\x9F\x98\x81 \xFF"), input})
-            check_streamed_text(*tokenizer, tokenizer->encode(text), false);
+                                            std::string_view("\xE2\x96\x81\xF0\x9F\x98\x81 \xFF"), input}) {
+            const Ids ids = tokenizer->encode(text);
+            check_parts(*tokenizer, text, ids);
+            check_streamed_text(*tokenizer, ids, false);
+        }
         check_streamed_text(*tokenizer, tokenizer->encode(pieces), false);
     } catch (const tessera::Error&) {
     }

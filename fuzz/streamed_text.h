@@ -1,12 +1,22 @@
-// What holds for every tokenizer and text: ids are within the vocabulary, streamed pieces are whole characters, and
-// together they are the decoded text.
+// What holds for every tokenizer and text: ids are the same in parts, ids are within the vocabulary, streamed pieces
+// are whole characters, and together they are the decoded text.
 #pragma once
 
 #include <cstdlib>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "tokenizers/stream_decoder.h"
 #include "tokenizers/utf8.h"
+
+inline void check_parts(const tessera::tokenizers::Tokenizer& tokenizer, std::string_view text,
+                        const tessera::tokenizers::Ids& ids) {
+    tessera::tokenizers::Ids parts;
+    tokenizer.encode_in_parts(
+        text, [&](std::span<const std::int64_t> part) { parts.insert(parts.end(), part.begin(), part.end()); });
+    if (parts != ids) std::abort();
+}
 
 inline void check_streamed_text(const tessera::tokenizers::Tokenizer& tokenizer, const tessera::tokenizers::Ids& ids,
                                 bool skip_special) {

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "core/mapped_file.h"
+#include "formats/binary_data.h"
 #include "formats/json.h"
 #include "inference/score.h"
 
@@ -30,6 +31,7 @@ int score_command(const std::vector<std::string>& arguments) {
     check(options.stride >= 0, "--stride: expected 0 or more, found ", options.stride);
 
     const MappedFile text(file);
+    formats::check_is_text({reinterpret_cast<const char*>(text.data()), text.bytes()}, file);
     const inference::TextModel model =
         inference::open_text_model(folder, tokenizer, device_named(device), inference::NeedsTokenizer::yes);
     const std::int64_t context = model.model->context_length(), positions = model.model->longest_text();

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/mapped_file.h"
 #include "data/lines.h"
+#include "formats/binary_data.h"
 #include "formats/json.h"
 
 namespace tessera::data {
@@ -49,6 +50,7 @@ void for_each_document(const std::vector<fs::path>& files, const DocumentOptions
         if (fs::file_size(path) == 0) continue;
         const MappedFile file(path);
         const std::string_view all(reinterpret_cast<const char*>(file.data()), file.bytes());
+        formats::check_is_text(all, path.string());
         std::int64_t line_number = 0;
         const auto told = [&](std::string_view rest) {
             if (options.on_read)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "formats/binary_data.h"
 #include "formats/find_file.h"
 
 namespace tessera::data {
@@ -27,6 +28,7 @@ Lines::Lines(const std::vector<fs::path>& files) {
 
 void Lines::index(const File& file, std::uint32_t number) {
     const std::string_view all(reinterpret_cast<const char*>(file.content->data()), file.content->bytes());
+    formats::check_is_text(all, file.path.string());
     std::size_t at = all.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
     for (std::uint32_t line = 1; at < all.size(); ++line) {
         const std::size_t end = std::min(all.find('\n', at), all.size());

@@ -48,15 +48,17 @@ TokenFile::TokenFile(const fs::path& path) : file_(std::make_shared<MappedFile>(
 
 TokenFileWriter::TokenFileWriter(const fs::path& path, const std::string& stamp) : file_(path), stamp_(stamp) {}
 
-void TokenFileWriter::add_document(std::span<const std::int64_t> ids) {
-    if (ids.empty()) return;
+void TokenFileWriter::add(std::span<const std::int64_t> ids) {
     for (const std::int64_t id : ids) buffer_.push_back(static_cast<std::uint32_t>(id));
     count_ += ids.size();
-    ends_.push_back(count_);
     constexpr std::size_t enough = std::size_t{1} << 18;
     if (buffer_.size() < enough) return;
     file_.write(bytes_of_vector(buffer_));
     buffer_.clear();
+}
+
+void TokenFileWriter::end_document() {
+    if (count_ > (ends_.empty() ? 0 : ends_.back())) ends_.push_back(count_);
 }
 
 void TokenFileWriter::commit() {

@@ -33,7 +33,12 @@ class TokenFile {
 class TokenFileWriter {
    public:
     TokenFileWriter(const std::filesystem::path& path, const std::string& stamp);
-    void add_document(std::span<const std::int64_t> ids);
+    void add(std::span<const std::int64_t> ids);  // to the document at hand
+    void end_document();                          // one without ids is none
+    void add_document(std::span<const std::int64_t> ids) {
+        add(ids);
+        end_document();
+    }
     void commit();
 
    private:

@@ -84,9 +84,7 @@ class Search {
         bool is_open = true;
     };
 
-    bool is_stop(std::int64_t token) const {
-        return std::count(options_.stop_ids.begin(), options_.stop_ids.end(), token) > 0;
-    }
+    bool is_stop(std::int64_t token) const { return rules_.is_stop(token); }
 
     void advance(Text& text, const std::vector<float>& scores, std::size_t vocabulary) {
         const std::vector<Continuation> best = best_continuations(text, scores, vocabulary);

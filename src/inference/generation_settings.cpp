@@ -7,6 +7,19 @@ namespace {
 
 using formats::Config;
 
+// Each once, in the order in which they came.
+void drop_repeated(std::vector<std::int64_t>& ids) {
+    std::vector<std::pair<std::int64_t, std::size_t>> places;
+    for (std::size_t i = 0; i < ids.size(); ++i) places.emplace_back(ids[i], i);
+    std::sort(places.begin(), places.end());
+    std::vector<bool> again(ids.size(), false);
+    for (std::size_t i = 1; i < places.size(); ++i) again[places[i].second] = places[i].first == places[i - 1].first;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        if (!again[i]) ids[kept++] = ids[i];
+    ids.resize(kept);
+}
+
 // One id or a list of them.
 std::vector<std::int64_t> read_ids(const Config& config, const char* field) {
     if (!config.has(field)) return {};
@@ -16,6 +29,7 @@ std::vector<std::int64_t> read_ids(const Config& config, const char* field) {
     else
         ids.push_back(config.integer(field));
     std::erase_if(ids, [](std::int64_t id) { return id < 0; });  // some files write −1 for none
+    drop_repeated(ids);
     return ids;
 }
 
@@ -52,7 +66,8 @@ SamplerSettings read_sampler(const Config& config) {
             .typical_p = read_number(config, "typical_p", 1, 1e-9, 1)};
 }
 
-std::vector<std::vector<std::int64_t>> read_words(const Config& config, const std::vector<std::int64_t>& stop_ids) {
+std::vector<std::vector<std::int64_t>> read_words(const Config& config, std::vector<std::int64_t> stop_ids) {
+    std::sort(stop_ids.begin(), stop_ids.end());
     const char* field = "bad_words_ids";
     std::vector<std::vector<std::int64_t>> words;
     if (!config.has(field)) return words;
@@ -65,7 +80,7 @@ std::vector<std::vector<std::int64_t>> read_words(const Config& config, const st
             if (!id.is_integer()) config.reject(field, "expected a list of lists of ids");
             ids.push_back(id.as_integer());
         }
-        const bool is_stop = ids.size() == 1 && std::count(stop_ids.begin(), stop_ids.end(), ids[0]) > 0;
+        const bool is_stop = ids.size() == 1 && std::binary_search(stop_ids.begin(), stop_ids.end(), ids[0]);
         if (!ids.empty() && !is_stop) words.push_back(std::move(ids));
     }
     return words;

@@ -197,7 +197,7 @@ class Generation {
             token.most = log_probabilities_->top();
         }
         const bool asked = on_token_ && !on_token_(token);
-        const bool is_stop = std::count(options_.stop_ids.begin(), options_.stop_ids.end(), id) > 0;
+        const bool is_stop = rules_.is_stop(id);
         if (asked || is_stop) out_.endings[row] = is_stop ? Ending::stop_id : Ending::asked;
         return !asked && !is_stop;
     }

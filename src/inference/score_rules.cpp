@@ -52,8 +52,19 @@ RuleBook::RuleBook(ScoreRules rules, std::vector<std::int64_t> stop_ids, std::in
       max_new_tokens_(static_cast<std::size_t>(max_new_tokens)),
       changes_nothing_(rules_.changes_nothing()) {
     rules_.check_against(vocabulary);
+    std::sort(stop_ids_.begin(), stop_ids_.end());
+    stop_ids_.erase(std::unique(stop_ids_.begin(), stop_ids_.end()), stop_ids_.end());
+    for (std::size_t i = 0; i < rules_.bad_words.size(); ++i) {
+        const std::vector<std::int64_t>& word = rules_.bad_words[i];
+        if (!word.empty()) bad_words_.push_back({word.size() > 1 ? word[word.size() - 2] : -1, i});
+    }
+    std::sort(bad_words_.begin(), bad_words_.end(), [](const BadWord& a, const BadWord& b) {
+        return a.before != b.before ? a.before < b.before : a.word < b.word;
+    });
     if (!changes_nothing_) seen_.resize(static_cast<std::size_t>(vocabulary), 0);
 }
+
+bool RuleBook::is_stop(std::int64_t id) const { return std::binary_search(stop_ids_.begin(), stop_ids_.end(), id); }
 
 void RuleBook::apply(std::span<float> scores, const History& history) {
     for (const LogitBias& bias : rules_.logit_bias) scores[static_cast<std::size_t>(bias.id)] += bias.value;
@@ -91,29 +102,46 @@ void RuleBook::penalise(std::span<float> scores, const History& history) {
     }
 }
 
-// Wherever the last n − 1 tokens stand in the text already, what followed them then is forbidden now.
-void RuleBook::forbid_repeated(std::span<float> scores, const History& history) const {
+// Wherever the last n − 1 tokens stand in the text already, what followed them then is forbidden now. They are found in
+// one walk (Knuth, Morris & Pratt 1977): n may be as long as the text.
+void RuleBook::forbid_repeated(std::span<float> scores, const History& history) {
     const auto n = static_cast<std::size_t>(rules_.no_repeat_ngram);
     const std::vector<std::int64_t>& ids = history.ids;
     if (n == 0 || ids.size() + 1 < n) return;
-    const auto tail = ids.end() - static_cast<std::ptrdiff_t>(n - 1);
-    for (std::size_t next = n - 1; next < ids.size(); ++next) {
-        const bool repeats = std::equal(tail, ids.end(), ids.begin() + static_cast<std::ptrdiff_t>(next - (n - 1)));
+    const std::span<const std::int64_t> tail = std::span(ids).last(n - 1);
+    // borders_[i]: how much of the tail's beginning stands at the end of its first i + 1 tokens, not counting all.
+    borders_.assign(tail.size(), 0);
+    const auto extended = [&](std::size_t matched, std::int64_t id) {
+        while (matched > 0 && (matched == tail.size() || tail[matched] != id)) matched = borders_[matched - 1];
+        return matched + (matched < tail.size() && tail[matched] == id);
+    };
+    for (std::size_t i = 1; i < tail.size(); ++i) borders_[i] = extended(borders_[i - 1], tail[i]);
+    std::size_t matched = 0;  // of the tail, at the end of what lies before `next`
+    for (std::size_t next = 0; next < ids.size(); ++next) {
         const std::int64_t id = ids[next];
-        if (repeats && id >= 0 && id < static_cast<std::int64_t>(scores.size()))
+        if (matched == tail.size() && id >= 0 && id < static_cast<std::int64_t>(scores.size()))
             scores[static_cast<std::size_t>(id)] = never;
+        matched = extended(matched, id);
     }
 }
 
 void RuleBook::forbid_words(std::span<float> scores, const History& history) const {
-    for (const std::vector<std::int64_t>& word : rules_.bad_words) {
-        if (word.empty() || word.size() - 1 > history.ids.size()) continue;
-        const std::int64_t last = word.back();
-        const bool begun =
-            std::equal(word.begin(), word.end() - 1, history.ids.end() - static_cast<std::ptrdiff_t>(word.size() - 1));
-        if (begun && last >= 0 && last < static_cast<std::int64_t>(scores.size()))
-            scores[static_cast<std::size_t>(last)] = never;
-    }
+    const std::vector<std::int64_t>& ids = history.ids;
+    const auto forbid_after = [&](std::int64_t before) {
+        const auto words = std::equal_range(bad_words_.begin(), bad_words_.end(), BadWord{before, 0},
+                                            [](const BadWord& a, const BadWord& b) { return a.before < b.before; });
+        for (auto at = words.first; at != words.second; ++at) {
+            const std::vector<std::int64_t>& word = rules_.bad_words[at->word];
+            if (word.size() - 1 > ids.size()) continue;
+            const std::int64_t last = word.back();
+            const bool begun =
+                std::equal(word.begin(), word.end() - 1, ids.end() - static_cast<std::ptrdiff_t>(word.size() - 1));
+            if (begun && last >= 0 && last < static_cast<std::int64_t>(scores.size()))
+                scores[static_cast<std::size_t>(last)] = never;
+        }
+    };
+    forbid_after(-1);
+    if (!ids.empty() && ids.back() != -1) forbid_after(ids.back());
 }
 
 void RuleBook::forbid_stops(std::span<float> scores, const History& history) const {

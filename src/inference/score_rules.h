@@ -44,21 +44,28 @@ class RuleBook {
              std::int64_t max_new_tokens);
 
     bool changes_nothing() const { return changes_nothing_; }
-    void apply(std::span<float> scores, const History& history);  // without allocating
+    void apply(std::span<float> scores, const History& history);  // without allocating, but as a text grows
+    bool is_stop(std::int64_t id) const;
 
    private:
     void penalise(std::span<float> scores, const History& history);
-    void forbid_repeated(std::span<float> scores, const History& history) const;
+    void forbid_repeated(std::span<float> scores, const History& history);
     void forbid_words(std::span<float> scores, const History& history) const;
     void forbid_stops(std::span<float> scores, const History& history) const;
     void force(std::span<float> scores, const History& history) const;
 
     ScoreRules rules_;
-    std::vector<std::int64_t> stop_ids_;
+    std::vector<std::int64_t> stop_ids_;  // sorted
+    struct BadWord {
+        std::int64_t before;  // its last token but one; −1: it has only one
+        std::size_t word;     // of rules_.bad_words
+    };
+    std::vector<BadWord> bad_words_;  // sorted
     std::size_t max_new_tokens_;
     bool changes_nothing_;
     std::vector<std::uint32_t> seen_;  // per token the last pass that saw it
     std::uint32_t pass_ = 0;
+    std::vector<std::size_t> borders_;  // scratch of forbid_repeated
 };
 
 }  // namespace tessera::inference

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tokenizers/text_work.h"
 #include "tokenizers/unicode.h"
 #include "tokenizers/utf8.h"
 
@@ -30,7 +31,7 @@ std::size_t past_spaces(std::string_view text, std::size_t end) {
 }  // namespace
 
 void AddedTokens::Matcher::add(std::string_view text, std::uint32_t value) {
-    trie.add(text, value);
+    tokens.add(text, value);
     one_first = empty || (one_first && text[0] == first);
     first = text[0];
     empty = false;
@@ -38,13 +39,16 @@ void AddedTokens::Matcher::add(std::string_view text, std::uint32_t value) {
 
 std::size_t AddedTokens::Matcher::next(std::string_view text, std::size_t at) const {
     if (one_first) return std::min(text.find(first, at), text.size());
-    while (at < text.size() && trie.step(Trie::root, static_cast<unsigned char>(text[at])) == Trie::none) ++at;
+    while (at < text.size() && !tokens.trie().any_begins_with(text[at])) ++at;
     return at;
 }
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer) {
+    TextWork work(0);
+    const WorkScope scope(work);
     for (AddedToken& token : tokens) {
         if (token.content.empty()) continue;
+        work.allow(token.content.size());
         token.normal = token.normalized && normalizer ? normalizer->normalize(token.content) : token.content;
         const auto [place, fresh] = by_id_.try_emplace(token.id, static_cast<std::uint32_t>(tokens_.size()));
         if (fresh)
@@ -53,6 +57,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* norma
             tokens_[place->second] = std::move(token);
     }
     for (std::uint32_t i = 0; i < tokens_.size(); ++i) {
+        by_content_.try_emplace(tokens_[i].content, i);
         if (tokens_[i].normal.empty()) continue;
         Matcher& matcher = tokens_[i].normalized ? normalized_ : raw_;
         matcher.add(tokens_[i].normal, i);
@@ -64,28 +69,26 @@ const AddedToken* AddedTokens::find(std::int64_t id) const {
     return found == by_id_.end() ? nullptr : &tokens_[found->second];
 }
 
+const AddedToken* AddedTokens::find(std::string_view content) const {
+    const auto found = by_content_.find(content);
+    return found == by_content_.end() ? nullptr : &tokens_[found->second];
+}
+
 void AddedTokens::split(std::string_view text, Text kind,
                         FunctionRef<void(std::size_t, std::size_t, std::int64_t)> give) const {
     const Matcher& matcher = kind == Text::Raw ? raw_ : normalized_;
+    LongestTokens longest(matcher.tokens, text);
     std::size_t done = 0;
     for (std::size_t at = 0; !matcher.empty;) {
         at = matcher.next(text, at);
         if (at == text.size()) break;
-        std::uint32_t node = Trie::root, found = Trie::none;
-        std::size_t end = at;
-        for (std::size_t i = at; i < text.size(); ++i) {
-            node = matcher.trie.step(node, static_cast<unsigned char>(text[i]));
-            if (node == Trie::none) break;
-            if (matcher.trie.value(node) == Trie::none) continue;
-            found = matcher.trie.value(node);
-            end = i + 1;
-        }
-        if (found == Trie::none) {
+        const Trie::Match found = longest.at(at);
+        if (found.length == 0) {
             ++at;
             continue;
         }
-        const AddedToken& token = tokens_[found];
-        std::size_t begin = at;
+        const AddedToken& token = tokens_[found.value];
+        std::size_t begin = at, end = at + found.length;
         at = end;
         if (token.single_word && !stands_alone(text, begin, end)) continue;
         if (token.left_strip) begin = without_spaces_before(text, begin, done);

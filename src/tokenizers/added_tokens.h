@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -9,7 +10,7 @@
 
 #include "core/function_ref.h"
 #include "tokenizers/normalizer.h"
-#include "tokenizers/trie.h"
+#include "tokenizers/token_matcher.h"
 
 namespace tessera::tokenizers {
 
@@ -35,11 +36,12 @@ class AddedTokens {
     bool any(Text kind) const { return kind == Text::Raw ? !raw_.empty : !normalized_.empty; }
 
     const AddedToken* find(std::int64_t id) const;  // null: no such
+    const AddedToken* find(std::string_view content) const;
     const std::vector<AddedToken>& all() const { return tokens_; }
 
    private:
     struct Matcher {
-        Trie trie = {};
+        TokenMatcher tokens = {};
         bool empty = true;
         char first = '\0';  // the byte that all of them begin with, if it is but one
         bool one_first = true;
@@ -50,6 +52,7 @@ class AddedTokens {
 
     std::vector<AddedToken> tokens_;
     std::unordered_map<std::int64_t, std::uint32_t> by_id_;
+    std::unordered_map<std::string, std::uint32_t, SeededHash, std::equal_to<>> by_content_;  // the first of equals
     Matcher raw_, normalized_;
 };
 

@@ -43,7 +43,7 @@ class AdjacentPairs {
     static std::uint64_t key_of(char32_t left, char32_t right) {  // never 0
         return std::uint64_t{1} << 63 | static_cast<std::uint64_t>(left) << 32 | right;
     }
-    std::size_t place(std::uint64_t key) const { return mix(key, 0x9E3779B97F4A7C15u) & (slots_.size() - 1); }
+    std::size_t place(std::uint64_t key) const { return hash_of(key) & (slots_.size() - 1); }
 
     void insert(char32_t left, char32_t right) {
         if ((left | right) < 128) {

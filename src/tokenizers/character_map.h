@@ -22,13 +22,14 @@ class CharacterMap {
     struct Found {
         std::size_t length;        // of what was read
         std::string_view instead;  // of it
+        std::size_t steps = 0;     // bytes that were looked at
     };
     std::optional<Found> shortest(std::string_view text) const;  // of what the text may begin with
-    std::optional<Found> longest(std::string_view text) const;
+    Found longest(std::string_view text) const;                  // of them; else the first character as it is
 
    private:
     template <class Use>
-    void walk(std::string_view text, Use use) const;
+    std::size_t walk(std::string_view text, Use use) const;
     Found found(std::size_t length, std::uint32_t place) const;
 
     std::vector<std::uint32_t> units_;
@@ -36,6 +37,6 @@ class CharacterMap {
 };
 
 // As the reference library applies it: to whole grapheme clusters, by what their beginning maps to, else by character.
-std::unique_ptr<Normalizer> character_map_normalizer(CharacterMap map);
+std::unique_ptr<Normalizer> character_map_normalizer(CharacterMap map, std::string named);
 
 }  // namespace tessera::tokenizers

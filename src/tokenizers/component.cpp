@@ -1,7 +1,7 @@
 #include "tokenizers/component.h"
 
-#include "core/error.h"
 #include "formats/byte_reader.h"
+#include "tokenizers/limits.h"
 #include "tokenizers/utf8.h"
 
 namespace tessera::tokenizers {
@@ -33,6 +33,31 @@ char32_t Component::character(const char* name, char32_t fallback) const {
           formats::shown(text));
     return character_at(text.data());
 }
+
+namespace {
+
+std::size_t count_stages(const Json& component, const std::string& named, int depth) {
+    check(depth <= limits::deepest_sequence, named, ": sequences nested deeper than ", limits::deepest_sequence);
+    for (const char* list : {"single", "pair"}) {
+        const Json* items = component.is_object() ? component.find(list) : nullptr;
+        check(!items || !items->is_array() || items->items().size() <= limits::most_template_items, named, ".", list,
+              ": more than ", limits::most_template_items, " items");
+    }
+    std::size_t stages = 1;
+    for (const char* list : {"normalizers", "pretokenizers", "processors", "decoders"}) {
+        const Json* parts = component.is_object() ? component.find(list) : nullptr;
+        if (!parts || !parts->is_array()) continue;
+        for (const Json& part : parts->items()) {
+            stages += count_stages(part, named, depth + 1);
+            check(stages <= limits::most_stages, named, ": more than ", limits::most_stages, " stages");
+        }
+    }
+    return stages;
+}
+
+}  // namespace
+
+void check_stages(const Json& component, const std::string& named) { count_stages(component, named, 0); }
 
 std::unique_ptr<Splitter> Component::pattern(const char* name) const {
     const formats::Config pattern = settings_.section(name);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "formats/config.h"
 #include "tokenizers/decoder.h"
 #include "tokenizers/model.h"
@@ -26,13 +27,18 @@ class Component {
     char32_t character(const char* name, char32_t fallback) const;
     // {"String": …} or {"Regex": …}.
     std::unique_ptr<Splitter> pattern(const char* name) const;
-    std::string named(const char* name) const;  // file and field, as errors name them
+    std::string named() const { return text_of(source_, ": ", path_); }  // file and field, as errors name them
+    std::string named(const char* name) const;
     [[noreturn]] void unknown(const char* kind) const;
 
    private:
     std::string source_, path_;
     formats::Config settings_;
 };
+
+// Throws where a component and all that is within it are more, or lie deeper, than limits.h allows: to be asked before
+// any of it is read.
+void check_stages(const formats::Json& component, const std::string& named);
 
 // Each throws for a type that it does not know.
 std::unique_ptr<Normalizer> read_normalizer(const Component& component);

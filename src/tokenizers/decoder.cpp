@@ -7,6 +7,7 @@
 #include "tokenizers/byte_level.h"
 #include "tokenizers/byte_pieces.h"
 #include "tokenizers/decode_stage.h"
+#include "tokenizers/text_work.h"
 #include "tokenizers/utf8.h"
 
 namespace tessera::tokenizers {
@@ -96,20 +97,20 @@ class StripStage : public DecodeStage {
         }
         if (part.empty()) return;
         if (stop_ == 0) return next_->text(part);
-        // What may still turn out to be the end stays here.
-        held_ += part;
-        std::size_t count = 0, keep = held_.size();
-        while (count < stop_ && keep >= character_.size() &&
-               std::string_view(held_).substr(0, keep).ends_with(character_)) {
+        // What may still turn out to be the end stays here: a count of the character. Parts are whole characters.
+        std::size_t count = 0, keep = part.size();
+        while (keep >= character_.size() && part.substr(0, keep).ends_with(character_)) {
             keep -= character_.size();
             ++count;
         }
-        next_->text(std::string_view(held_).substr(0, keep));
-        held_.erase(0, keep);
+        if (keep > 0) give_held(held_);
+        next_->text(part.substr(0, keep));
+        held_ += count;
+        if (held_ > stop_) give_held(held_ - stop_);
     }
 
     void end_token() override {
-        held_.clear();
+        held_ = 0;
         begun_ = false;
         stripped_ = 0;
         next_->end_token();
@@ -117,30 +118,42 @@ class StripStage : public DecodeStage {
     void finish() override { next_->finish(); }
 
    private:
+    void give_held(std::size_t count) {
+        for (held_ -= count; count > 0; --count) next_->text(character_);
+    }
+
     NextStage next_;
-    std::string character_, held_;
-    std::size_t start_, stop_, stripped_ = 0;
+    std::string character_;
+    std::size_t start_, stop_, stripped_ = 0, held_ = 0;
     bool begun_ = false;
 };
 
 class ReplaceStage : public TokenStage {
    public:
-    ReplaceStage(NextStage next, std::shared_ptr<const Splitter> places, std::string content)
-        : TokenStage(std::move(next)), places_(std::move(places)), content_(std::move(content)) {}
+    ReplaceStage(NextStage next, std::shared_ptr<const Splitter> places, std::string content, std::string named)
+        : TokenStage(std::move(next)),
+          places_(std::move(places)),
+          content_(std::move(content)),
+          named_(std::move(named)) {}
 
    private:
     void token(std::string text) override {
+        const WorkScope work(text.size());
         std::string out;
         std::size_t done = 0;
         places_->find(text, [&](std::size_t begin, std::size_t end) {
+            work->check_length(out.size() + begin - done + content_.size(), named_);
+            work->charge(begin - done + content_.size(), named_);
             out.append(text, done, begin - done).append(content_);
             done = end;
         });
-        give(out.append(text, done));
+        out.append(text, done);
+        work->grow(text.size(), out.size(), named_);
+        give(out);
     }
 
     std::shared_ptr<const Splitter> places_;
-    std::string content_;
+    std::string content_, named_;
 };
 
 class SequenceDecoder : public Decoder {
@@ -163,8 +176,9 @@ std::unique_ptr<Decoder> fuse_decoder() { return decoder_of<FuseStage>(); }
 std::unique_ptr<Decoder> strip_decoder(char32_t character, std::size_t start, std::size_t stop) {
     return decoder_of<StripStage>(character, start, stop);
 }
-std::unique_ptr<Decoder> replace_decoder(std::unique_ptr<Splitter> places, std::string content) {
-    return decoder_of<ReplaceStage>(std::shared_ptr<const Splitter>(std::move(places)), std::move(content));
+std::unique_ptr<Decoder> replace_decoder(std::unique_ptr<Splitter> places, std::string content, std::string named) {
+    return decoder_of<ReplaceStage>(std::shared_ptr<const Splitter>(std::move(places)), std::move(content),
+                                    std::move(named));
 }
 std::unique_ptr<Decoder> sequence_decoder(std::vector<std::unique_ptr<Decoder>> parts) {
     return std::make_unique<SequenceDecoder>(std::move(parts));

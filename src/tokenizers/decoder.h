@@ -31,7 +31,7 @@ std::unique_ptr<Decoder> byte_level_decoder();     // byte_level.h, all as one t
 std::unique_ptr<Decoder> byte_fallback_decoder();  // <0x00> … <0xFF>: U+FFFD for each byte of a run that is no text
 std::unique_ptr<Decoder> fuse_decoder();           // all as one token
 std::unique_ptr<Decoder> strip_decoder(char32_t character, std::size_t start, std::size_t stop);
-std::unique_ptr<Decoder> replace_decoder(std::unique_ptr<Splitter> places, std::string content);
+std::unique_ptr<Decoder> replace_decoder(std::unique_ptr<Splitter> places, std::string content, std::string named);
 std::unique_ptr<Decoder> metaspace_decoder(char32_t replacement, PrependScheme scheme);
 // Spaces between words; `prefix` marks what continues one.
 std::unique_ptr<Decoder> word_piece_decoder(std::string prefix, bool cleanup);

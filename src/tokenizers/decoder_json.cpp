@@ -22,7 +22,8 @@ std::unique_ptr<Decoder> read_decoder(const Component& component) {
     if (type == "Strip")
         return strip_decoder(component.character("content", ' '), read_count(component, "start"),
                              read_count(component, "stop"));
-    if (type == "Replace") return replace_decoder(component.pattern("pattern"), settings.text("content"));
+    if (type == "Replace")
+        return replace_decoder(component.pattern("pattern"), settings.text("content"), component.named("content"));
     if (type == "Metaspace")
         return metaspace_decoder(component.character("replacement", 0x2581), read_prepend_scheme(component));
     if (type == "WordPiece")

@@ -1,4 +1,5 @@
-// A quick hash of short texts: eight bytes at a time, mixed by a 64 × 64 → 128 bit product.
+// A quick hash of short texts: eight bytes at a time, mixed by a 64 × 64 → 128 bit product. It differs from run to run,
+// so that no file can hold texts that were chosen to collide.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,8 @@
 
 namespace tessera::tokenizers {
 
+extern const std::uint64_t hash_seed;  // drawn when the program starts
+
 inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
     __extension__ using Wide = unsigned __int128;
     const Wide product = static_cast<Wide>(a) * b;
@@ -14,7 +17,7 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 }
 
 inline std::uint64_t hash_of(std::string_view text) {
-    std::uint64_t hash = 0x9E3779B97F4A7C15u ^ text.size();
+    std::uint64_t hash = hash_seed ^ text.size();
     const char* at = text.data();
     std::size_t left = text.size();
     std::uint64_t part;
@@ -36,5 +39,13 @@ inline std::uint64_t hash_of(std::string_view text) {
     }
     return mix(hash, 0xA0761D6478BD642Fu);
 }
+
+inline std::uint64_t hash_of(std::uint64_t key) { return mix(key ^ hash_seed, 0xA0761D6478BD642Fu); }
+
+// For the containers of the standard library.
+struct SeededHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return hash_of(text); }
+};
 
 }  // namespace tessera::tokenizers

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "tokenizers/hash.h"
+
 namespace tessera::tokenizers {
 
 struct MergeRule {
@@ -41,10 +43,7 @@ class MergeTable {
     static std::uint64_t key_of(std::uint32_t left, std::uint32_t right) {
         return static_cast<std::uint64_t>(left) << 32 | right;
     }
-    std::size_t place(std::uint64_t key) const {
-        key *= 0x9E3779B97F4A7C15u;
-        return (key ^ key >> 29) & mask_;
-    }
+    std::size_t place(std::uint64_t key) const { return hash_of(key) & mask_; }
 
     std::vector<Slot> slots_;
     std::size_t mask_;

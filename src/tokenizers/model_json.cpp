@@ -3,6 +3,7 @@
 #include "formats/byte_reader.h"
 #include "tokenizers/bpe.h"
 #include "tokenizers/component.h"
+#include "tokenizers/limits.h"
 #include "tokenizers/unigram.h"
 #include "tokenizers/word_piece.h"
 
@@ -20,8 +21,9 @@ const Json& member(const Json& json, const char* name, const std::string& source
 // The settings beside the long lists, which are not copied.
 formats::Config settings_of(const Json& json, const std::string& source) {
     Json settings = Json::object();
-    for (const Json::Member& entry : json.members())
-        if (entry.key != "vocab" && entry.key != "merges") settings.set(entry.key, entry.value);
+    for (const char* name : {"type", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback",
+                             "ignore_merges", "unk_token", "unk_id", "max_input_chars_per_word"})
+        if (const Json* found = json.find(name)) settings.set(name, *found);
     return {std::move(settings), source, "model"};
 }
 
@@ -63,6 +65,9 @@ ReadModel read_bpe(const Json& json, const formats::Config& settings, const std:
                        .fuse_unknown = settings.boolean("fuse_unk", false),
                        .byte_fallback = settings.boolean("byte_fallback", false),
                        .ignore_merges = settings.boolean("ignore_merges", false)};
+    for (const char* name : {"continuing_subword_prefix", "end_of_word_suffix"})
+        check(settings.text(name, "").size() <= limits::longest_affix, source, ": model.", name, ": longer than ",
+              limits::longest_affix, " bytes");
     if (settings.has("unk_token")) options.unknown = settings.text("unk_token");
     options.bytes =
         byte_level && options.continuing_prefix.empty() && options.end_suffix.empty() && !options.byte_fallback;
@@ -115,7 +120,7 @@ ReadModel read_model(const Json& json, const std::string& source, bool byte_leve
         const std::int64_t longest = settings.positive("max_input_chars_per_word", 100);
         const WordPieceOptions options{.unknown = settings.text("unk_token", "[UNK]"),
                                        .continuing_prefix = settings.text("continuing_subword_prefix", "##"),
-                                       .longest_word = static_cast<std::size_t>(longest)};
+                                       .longest_word = longest};
         return {make_word_piece(read_vocabulary(json, source), options, source)};
     }
     if (type == "WordLevel")

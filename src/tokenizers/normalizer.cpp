@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tokenizers/byte_level.h"
+#include "tokenizers/text_work.h"
 #include "tokenizers/utf8.h"
 
 namespace tessera::tokenizers {
@@ -68,38 +69,46 @@ class StripNormalizer : public Normalizer {
 
 class PrependNormalizer : public Normalizer {
    public:
-    explicit PrependNormalizer(std::string prefix) : prefix_(std::move(prefix)) {}
+    PrependNormalizer(std::string prefix, std::string named) : prefix_(std::move(prefix)), named_(std::move(named)) {}
     std::string normalize(std::string_view text) const override {
         std::string out;
         if (text.empty()) return out;
+        const WorkScope work(text.size());
+        work->check_length(prefix_.size() + text.size(), named_);
+        work->grow(0, prefix_.size(), named_);
         out.reserve(prefix_.size() + text.size());
         out += prefix_;
         return out += text;
     }
 
    private:
-    std::string prefix_;
+    std::string prefix_, named_;
 };
 
 class ReplaceNormalizer : public Normalizer {
    public:
-    ReplaceNormalizer(std::unique_ptr<Splitter> places, std::string content)
-        : places_(std::move(places)), content_(std::move(content)) {}
+    ReplaceNormalizer(std::unique_ptr<Splitter> places, std::string content, std::string named)
+        : places_(std::move(places)), content_(std::move(content)), named_(std::move(named)) {}
     std::string normalize(std::string_view text) const override {
+        const WorkScope work(text.size());
         std::string out;
         out.reserve(text.size() + text.size() / 2);
         std::size_t done = 0;
         places_->find(text, [&](std::size_t begin, std::size_t end) {
+            work->check_length(out.size() + begin - done + content_.size(), named_);
+            work->charge(content_.size(), named_);
             out += text.substr(done, begin - done);
             out += content_;
             done = end;
         });
-        return out += text.substr(done);
+        out += text.substr(done);
+        work->grow(text.size(), out.size(), named_);
+        return out;
     }
 
    private:
     std::unique_ptr<Splitter> places_;
-    std::string content_;
+    std::string content_, named_;
 };
 
 class ControlNormalizer : public Normalizer {
@@ -175,11 +184,17 @@ class CleanTextNormalizer : public Normalizer {
 
 class SequenceNormalizer : public Normalizer {
    public:
-    explicit SequenceNormalizer(std::vector<std::unique_ptr<Normalizer>> parts) : parts_(std::move(parts)) {}
+    SequenceNormalizer(std::vector<std::unique_ptr<Normalizer>> parts, std::string named)
+        : parts_(std::move(parts)), named_(std::move(named)) {}
     std::string normalize(std::string_view text) const override {
+        const WorkScope work(text.size());
         std::string out(text);
-        for (const auto& part : parts_)
+        for (const auto& part : parts_) {
+            const std::size_t before = out.size();
             if (!part->leaves(out)) out = part->normalize(out);
+            work->grow(before, out.size(), named_);
+            work->charge(out.size(), named_);
+        }
         return out;
     }
     bool leaves(std::string_view text) const override {
@@ -188,6 +203,7 @@ class SequenceNormalizer : public Normalizer {
 
    private:
     std::vector<std::unique_ptr<Normalizer>> parts_;
+    std::string named_;
 };
 
 }  // namespace
@@ -198,19 +214,20 @@ std::unique_ptr<Normalizer> accents_normalizer() { return std::make_unique<Accen
 std::unique_ptr<Normalizer> strip_normalizer(bool left, bool right) {
     return std::make_unique<StripNormalizer>(left, right);
 }
-std::unique_ptr<Normalizer> prepend_normalizer(std::string prefix) {
-    return std::make_unique<PrependNormalizer>(std::move(prefix));
+std::unique_ptr<Normalizer> prepend_normalizer(std::string prefix, std::string named) {
+    return std::make_unique<PrependNormalizer>(std::move(prefix), std::move(named));
 }
-std::unique_ptr<Normalizer> replace_normalizer(std::unique_ptr<Splitter> places, std::string content) {
-    return std::make_unique<ReplaceNormalizer>(std::move(places), std::move(content));
+std::unique_ptr<Normalizer> replace_normalizer(std::unique_ptr<Splitter> places, std::string content,
+                                               std::string named) {
+    return std::make_unique<ReplaceNormalizer>(std::move(places), std::move(content), std::move(named));
 }
 std::unique_ptr<Normalizer> control_normalizer() { return std::make_unique<ControlNormalizer>(); }
 std::unique_ptr<Normalizer> byte_level_normalizer() { return std::make_unique<ByteLevelNormalizer>(); }
 std::unique_ptr<Normalizer> clean_text_normalizer(const CleanTextOptions& options) {
     return std::make_unique<CleanTextNormalizer>(options);
 }
-std::unique_ptr<Normalizer> sequence_normalizer(std::vector<std::unique_ptr<Normalizer>> parts) {
-    return std::make_unique<SequenceNormalizer>(std::move(parts));
+std::unique_ptr<Normalizer> sequence_normalizer(std::vector<std::unique_ptr<Normalizer>> parts, std::string named) {
+    return std::make_unique<SequenceNormalizer>(std::move(parts), std::move(named));
 }
 
 }  // namespace tessera::tokenizers

@@ -23,8 +23,10 @@ std::unique_ptr<Normalizer> form_normalizer(NormalForm form);
 std::unique_ptr<Normalizer> lower_case_normalizer();
 std::unique_ptr<Normalizer> accents_normalizer();                     // without marks
 std::unique_ptr<Normalizer> strip_normalizer(bool left, bool right);  // without spaces at the ends
-std::unique_ptr<Normalizer> prepend_normalizer(std::string prefix);   // not before an empty text
-std::unique_ptr<Normalizer> replace_normalizer(std::unique_ptr<Splitter> places, std::string content);
+// `named` is what errors name where a text would grow past all measure.
+std::unique_ptr<Normalizer> prepend_normalizer(std::string prefix, std::string named);  // not before an empty text
+std::unique_ptr<Normalizer> replace_normalizer(std::unique_ptr<Splitter> places, std::string content,
+                                               std::string named);
 std::unique_ptr<Normalizer>
 control_normalizer();  // control characters gone, all kinds of space one (SentencePiece's nmt)
 std::unique_ptr<Normalizer> byte_level_normalizer();  // byte_level.h
@@ -33,6 +35,6 @@ struct CleanTextOptions {
     bool clean = true, separate_ideographs = true, strip_accents = true, lower_case = true;
 };
 std::unique_ptr<Normalizer> clean_text_normalizer(const CleanTextOptions& options);
-std::unique_ptr<Normalizer> sequence_normalizer(std::vector<std::unique_ptr<Normalizer>> parts);
+std::unique_ptr<Normalizer> sequence_normalizer(std::vector<std::unique_ptr<Normalizer>> parts, std::string named);
 
 }  // namespace tessera::tokenizers

@@ -17,7 +17,7 @@ std::unique_ptr<Normalizer> read_clean_text(const formats::Config& settings) {
 std::unique_ptr<Normalizer> read_sequence(const Component& component) {
     std::vector<std::unique_ptr<Normalizer>> parts;
     for (const Component& part : component.list("normalizers")) parts.push_back(read_normalizer(part));
-    return sequence_normalizer(std::move(parts));
+    return sequence_normalizer(std::move(parts), component.named());
 }
 
 }  // namespace
@@ -33,14 +33,16 @@ std::unique_ptr<Normalizer> read_normalizer(const Component& component) {
     if (type == "StripAccents") return accents_normalizer();
     if (type == "Strip")
         return strip_normalizer(settings.boolean("strip_left", true), settings.boolean("strip_right", true));
-    if (type == "Prepend") return prepend_normalizer(settings.text("prepend"));
-    if (type == "Replace") return replace_normalizer(component.pattern("pattern"), settings.text("content"));
+    if (type == "Prepend") return prepend_normalizer(settings.text("prepend"), component.named("prepend"));
+    if (type == "Replace")
+        return replace_normalizer(component.pattern("pattern"), settings.text("content"), component.named("content"));
     if (type == "Nmt") return control_normalizer();
     if (type == "ByteLevel") return byte_level_normalizer();
     if (type == "BertNormalizer") return read_clean_text(settings);
     if (type == "Precompiled") {
         const char* field = "precompiled_charsmap";
-        return character_map_normalizer(CharacterMap::from_base64(settings.text(field), component.named(field)));
+        return character_map_normalizer(CharacterMap::from_base64(settings.text(field), component.named(field)),
+                                        component.named(field));
     }
     if (type == "Sequence") return read_sequence(component);
     component.unknown("normalizer");

@@ -5,6 +5,8 @@
 #include <unordered_set>
 
 #include "core/error.h"
+#include "tokenizers/hash.h"
+#include "tokenizers/text_work.h"
 #include "tokenizers/utf8.h"
 #include "tokenizers/word_cache.h"
 
@@ -35,14 +37,13 @@ class Pipeline : public Tokenizer {
         return std::string(parts_.model->vocabulary().token(id));
     }
     std::optional<std::int64_t> id(std::string_view token) const override {
-        for (const AddedToken& added : added_.all())
-            if (added.content == token) return added.id;
+        if (const AddedToken* added = added_.find(token)) return added->id;
         const std::int32_t found = parts_.model->vocabulary().find(token);
         return found < 0 ? std::nullopt : std::optional<std::int64_t>(found);
     }
     bool is_special(std::int64_t id) const override {
         const std::optional<std::string_view> text = decoded_token(id);
-        return text && special_texts_.contains(std::string(*text));
+        return text && special_texts_.contains(*text);
     }
 
     // What the decoder gets for an id; nothing where there is no such token.
@@ -54,14 +55,15 @@ class Pipeline : public Tokenizer {
     const Decoder& decoder() const { return *parts_.decoder; }
 
    protected:
-    void append_ids(std::string_view text, Ids& out) const override {
+    void append_ids(std::string_view text, Ids& out, Take take) const override {
+        const WorkScope work(text.size());
         std::unique_ptr<WordCache> cache = caches_.take();
-        out.reserve(out.size() + text.size() / 4);
+        out.reserve(out.size() + std::min(text.size() / 4, 2 * much));
         added_.split(text, AddedTokens::Text::Raw, [&](std::size_t begin, std::size_t end, std::int64_t id) {
             if (id >= 0)
                 out.push_back(id);
             else
-                append_normalized({text.substr(begin, end - begin), begin == 0}, *cache, out);
+                append_normalized({text.substr(begin, end - begin), begin == 0}, *cache, out, take);
         });
         caches_.give_back(std::move(cache));
     }
@@ -81,28 +83,30 @@ class Pipeline : public Tokenizer {
     }
 
    private:
-    void append_normalized(Piece piece, WordCache& cache, Ids& out) const {
+    void append_normalized(Piece piece, WordCache& cache, Ids& out, Take take) const {
         std::string normalized;
         if (parts_.normalizer && !parts_.normalizer->leaves(piece.text)) {
             normalized = parts_.normalizer->normalize(piece.text);
             piece.text = normalized;
         }
         if (piece.text.empty()) return;
-        if (!added_.any(AddedTokens::Text::Normalized)) return append_words(piece, cache, out);
-        added_.split(
-            piece.text, AddedTokens::Text::Normalized, [&](std::size_t begin, std::size_t end, std::int64_t id) {
-                if (id >= 0)
-                    out.push_back(id);
-                else
-                    append_words({piece.text.substr(begin, end - begin), piece.at_start && begin == 0}, cache, out);
-            });
+        if (!added_.any(AddedTokens::Text::Normalized)) return append_words(piece, cache, out, take);
+        added_.split(piece.text, AddedTokens::Text::Normalized,
+                     [&](std::size_t begin, std::size_t end, std::int64_t id) {
+                         if (id >= 0)
+                             out.push_back(id);
+                         else
+                             append_words({piece.text.substr(begin, end - begin), piece.at_start && begin == 0}, cache,
+                                          out, take);
+                     });
     }
 
-    void append_words(Piece piece, WordCache& cache, Ids& out) const {
+    void append_words(Piece piece, WordCache& cache, Ids& out, Take take) const {
         const auto append = [&](Piece word) {
             if (word.text.empty()) return;
             const auto append_part = [&](std::string_view part) {
                 cache.append(part, out, [&] { parts_.model->encode(part, out); });
+                if (out.size() >= much) take(out);
             };
             if (word.text.size() > WordCache::longest_word)
                 parts_.model->cut(word.text, append_part);
@@ -117,7 +121,7 @@ class Pipeline : public Tokenizer {
 
     PipelineParts parts_;
     AddedTokens added_;
-    std::unordered_set<std::string> special_texts_;
+    std::unordered_set<std::string, SeededHash, std::equal_to<>> special_texts_;
     std::int64_t size_ = 0;
     mutable WordCaches caches_;
 };
@@ -144,11 +148,14 @@ class PipelineStream : public TextStream {
         const std::optional<std::string_view> token = pipeline_.decoded_token(id);
         if (!token || (skip_special_ && pipeline_.is_special(id))) return;
         out_ = &out;
+        work_.allow(token->size());
+        const WorkScope scope(work_);
         stage_->text(*token);
         stage_->end_token();
     }
     void finish(std::string& out) override {
         out_ = &out;
+        const WorkScope scope(work_);
         stage_->finish();
     }
 
@@ -156,6 +163,7 @@ class PipelineStream : public TextStream {
     const Pipeline& pipeline_;
     bool skip_special_;
     std::string* out_ = nullptr;
+    TextWork work_{0};
     std::unique_ptr<DecodeStage> stage_;
 };
 

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "formats/byte_reader.h"
 #include "tokenizers/component.h"
+#include "tokenizers/limits.h"
 
 namespace tessera::tokenizers {
 namespace {
@@ -18,6 +19,11 @@ std::int64_t checked_id(std::int64_t id, const std::string& named) {
 
 Ids special_ids(const Component& component, const formats::Config& tokens, const std::string& name) {
     check(tokens.has(name), component.named("special_tokens"), ": no entry for ", formats::shown(name));
+    const Json* entry = tokens.json().find(name);
+    const Json* listed = entry->is_object() ? entry->find("ids") : nullptr;
+    check(!listed || !listed->is_array() || listed->items().size() <= limits::most_template_ids,
+          component.named("special_tokens"), ": ", formats::shown(name), ": more than ", limits::most_template_ids,
+          " ids");
     Ids ids = tokens.section(name).integers("ids");
     for (const std::int64_t id : ids) checked_id(id, component.named("special_tokens"));
     return ids;
@@ -27,14 +33,20 @@ Ids special_ids(const Component& component, const formats::Config& tokens, const
 std::vector<Item> read_items(const Component& component, const char* name) {
     const formats::Config tokens = component.settings().section_or_empty("special_tokens");
     std::vector<Item> items;
+    std::size_t ids = 0, texts = 0;
     for (const Component& piece : component.list(name)) {
         if (piece.settings().has("SpecialToken")) {
             const std::string id = piece.settings().section("SpecialToken").text("id");
             items.push_back({Item::Special, special_ids(component, tokens, id)});
+            ids += items.back().ids.size();
+            check(ids <= limits::most_template_ids, component.named(name), ": more than ", limits::most_template_ids,
+                  " ids around a text");
             continue;
         }
         const std::string id = piece.settings().section("Sequence").text("id");
         check(id == "A" || id == "B", piece.named("Sequence.id"), ": expected A or B, found ", formats::shown(id));
+        check(++texts <= limits::most_template_texts, component.named(name), ": more than ",
+              limits::most_template_texts, " texts");
         items.push_back({id == "A" ? Item::First : Item::Second});
     }
     return items;

@@ -1,6 +1,7 @@
 #include "tokenizers/pre_tokenizer.h"
 
 #include "tokenizers/byte_level.h"
+#include "tokenizers/text_work.h"
 #include "tokenizers/utf8.h"
 
 namespace tessera::tokenizers {
@@ -87,8 +88,8 @@ class SplitPreTokenizer : public PreTokenizer {
 
 class MetaspacePreTokenizer : public PreTokenizer {
    public:
-    MetaspacePreTokenizer(std::string replacement, PrependScheme scheme, bool split)
-        : replacement_(std::move(replacement)), scheme_(scheme) {
+    MetaspacePreTokenizer(std::string replacement, PrependScheme scheme, bool split, std::string named)
+        : replacement_(std::move(replacement)), scheme_(scheme), named_(std::move(named)) {
         if (split) split_ = split_pre_tokenizer(literal_splitter(replacement_), SplitBehaviour::MergedWithNext);
     }
 
@@ -103,6 +104,8 @@ class MetaspacePreTokenizer : public PreTokenizer {
                 text += replacement_;
             else
                 text += c;
+        const WorkScope work(piece.text.size());
+        const HeldText held(*work, text.size(), named_);
         if (split_)
             split_->split({text, piece.at_start}, give);
         else
@@ -112,6 +115,7 @@ class MetaspacePreTokenizer : public PreTokenizer {
    private:
     std::string replacement_;
     PrependScheme scheme_;
+    std::string named_;
     std::unique_ptr<PreTokenizer> split_;
 };
 
@@ -123,29 +127,30 @@ class ByteLevelPreTokenizer : public PreTokenizer {
     }
 
     void split(Piece piece, GivePiece give) const override {
+        if (!options_.add_prefix_space || piece.text.starts_with(' ')) return split_words(piece, give);
         std::string with_space;
-        if (options_.add_prefix_space && !piece.text.starts_with(' ')) {
-            with_space.reserve(piece.text.size() + 1);
-            with_space += ' ';
-            with_space += piece.text;
-            piece.text = with_space;
-        }
-        if (options_.raw && words_) {
-            words_->split(piece, give);
-            return;
-        }
-        const auto mapped = [&](Piece word) {
-            if (options_.raw) return give(word);
-            const std::string characters = to_byte_characters(word.text);
-            give({characters, word.at_start});
-        };
-        if (words_)
-            words_->split(piece, mapped);
-        else
-            mapped(piece);
+        with_space.reserve(piece.text.size() + 1);
+        with_space += ' ';
+        with_space += piece.text;
+        const WorkScope work(piece.text.size());
+        const HeldText held(*work, with_space.size(), options_.named);
+        split_words({with_space, piece.at_start}, give);
     }
 
    private:
+    void split_words(Piece piece, GivePiece give) const {
+        const auto mapped = [&](Piece word) {
+            const std::string characters = to_byte_characters(word.text);
+            const WorkScope work(word.text.size());
+            const HeldText held(*work, characters.size(), options_.named);
+            give({characters, word.at_start});
+        };
+        if (words_)
+            options_.raw ? words_->split(piece, give) : words_->split(piece, mapped);
+        else
+            options_.raw ? give(piece) : mapped(piece);
+    }
+
     ByteLevelOptions options_;
     std::unique_ptr<PreTokenizer> words_;
 };
@@ -191,8 +196,9 @@ std::unique_ptr<PreTokenizer> split_pre_tokenizer(std::unique_ptr<Splitter> spli
     return std::make_unique<SplitPreTokenizer>(std::move(splitter), behaviour, invert);
 }
 
-std::unique_ptr<PreTokenizer> metaspace_pre_tokenizer(std::string replacement, PrependScheme scheme, bool split) {
-    return std::make_unique<MetaspacePreTokenizer>(std::move(replacement), scheme, split);
+std::unique_ptr<PreTokenizer> metaspace_pre_tokenizer(std::string replacement, PrependScheme scheme, bool split,
+                                                      std::string named) {
+    return std::make_unique<MetaspacePreTokenizer>(std::move(replacement), scheme, split, std::move(named));
 }
 
 std::unique_ptr<PreTokenizer> byte_level_pre_tokenizer(const ByteLevelOptions& options) {

@@ -32,13 +32,16 @@ std::unique_ptr<PreTokenizer> split_pre_tokenizer(std::unique_ptr<Splitter> spli
 
 // Spaces become `replacement`, and a word begins at each of them.
 enum class PrependScheme { First, Never, Always };
-std::unique_ptr<PreTokenizer> metaspace_pre_tokenizer(std::string replacement, PrependScheme scheme, bool split);
+// `named` is what errors name.
+std::unique_ptr<PreTokenizer> metaspace_pre_tokenizer(std::string replacement, PrependScheme scheme, bool split,
+                                                      std::string named);
 
 // Words by the pattern, if any, then every byte as a character of its own (GPT-2), unless `raw`: then the bytes stay.
 struct ByteLevelOptions {
     bool add_prefix_space = true;
     bool use_regex = true;
     bool raw = false;
+    std::string named = "ByteLevel";  // what errors name
 };
 std::unique_ptr<PreTokenizer> byte_level_pre_tokenizer(const ByteLevelOptions& options);
 

@@ -78,10 +78,12 @@ std::unique_ptr<PreTokenizer> read_pre_tokenizer(const Component& component, boo
     if (type == "ByteLevel")
         return byte_level_pre_tokenizer({.add_prefix_space = settings.boolean("add_prefix_space", true),
                                          .use_regex = settings.boolean("use_regex", true),
-                                         .raw = raw});
+                                         .raw = raw,
+                                         .named = component.named()});
     if (type == "Metaspace")
         return metaspace_pre_tokenizer(text_of_character(component.character("replacement", 0x2581)),
-                                       read_prepend_scheme(component), settings.boolean("split", true));
+                                       read_prepend_scheme(component), settings.boolean("split", true),
+                                       component.named());
     if (type == "Split")
         return split_pre_tokenizer(component.pattern("pattern"), read_behaviour(component, "Isolated"),
                                    settings.boolean("invert", false));

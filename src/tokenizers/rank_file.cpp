@@ -10,8 +10,10 @@
 #include "tokenizers/base64.h"
 #include "tokenizers/bpe.h"
 #include "tokenizers/byte_level.h"
+#include "tokenizers/limits.h"
 #include "tokenizers/pipeline.h"
 #include "tokenizers/tokenizer_file.h"
+#include "tokenizers/trie.h"
 
 namespace tessera::tokenizers {
 namespace {
@@ -93,15 +95,28 @@ Ranks read_ranks(std::string_view text, const std::string& source) {
     return ranks;
 }
 
-// Every way to put a token together from two others.
-Merges merges_of(const Ranks& ranks) {
+// Every way to put a token together from two others: where one ends that it begins with, and one begins that it ends
+// with.
+Merges merges_of(const Ranks& ranks, const std::string& source) {
+    Trie beginnings, ends;
+    std::string reversed;
+    for (const std::string_view token : ranks.texts) {
+        beginnings.add(token, 0);
+        ends.add(reversed.assign(token.rbegin(), token.rend()), 0);
+    }
     Merges merges;
-    for (const std::string_view token : ranks.texts)
-        for (std::size_t at = 1; at < token.size(); ++at) {
-            if ((token[at] & 0xC0) == 0x80) continue;
-            const std::string_view left = token.substr(0, at), right = token.substr(at);
-            if (ranks.vocabulary.find(left) >= 0 && ranks.vocabulary.find(right) >= 0) merges.emplace_back(left, right);
-        }
+    std::vector<bool> begins;
+    for (const std::string_view token : ranks.texts) {
+        begins.assign(token.size(), false);
+        reversed.assign(token.rbegin(), token.rend());
+        ends.for_each_prefix(reversed,
+                             [&](std::size_t length, std::uint32_t) { begins[token.size() - length] = true; });
+        beginnings.for_each_prefix(token, [&](std::size_t at, std::uint32_t) {
+            if (at < token.size() && begins[at]) merges.emplace_back(token.substr(0, at), token.substr(at));
+        });
+        check(merges.size() <= limits::most_rank_merges, source, ": its tokens can be put together in more than ",
+              limits::most_rank_merges, " ways");
+    }
     return merges;
 }
 
@@ -134,7 +149,7 @@ bool is_rank_file(const std::filesystem::path& path) {
 std::shared_ptr<Tokenizer> parse_rank_file(std::string_view text, const TokenizerConfig& config,
                                            const std::string& source) {
     Ranks ranks = read_ranks(text, source);
-    const Merges merges = merges_of(ranks);
+    const Merges merges = merges_of(ranks, source);
     const std::int64_t count = ranks.vocabulary.count();
     const char* pattern = three_digits_pattern;
     PipelineParts parts;

@@ -7,10 +7,10 @@
 
 #include "core/error.h"
 #include "tokenizers/adjacent_pairs.h"
+#include "tokenizers/best_path.h"
 #include "tokenizers/byte_pieces.h"
 #include "tokenizers/scored_bpe.h"
 #include "tokenizers/sentencepiece_normalizer.h"
-#include "tokenizers/trie.h"
 #include "tokenizers/utf8.h"
 #include "tokenizers/vocabulary.h"
 #include "tokenizers/word_cache.h"
@@ -26,6 +26,7 @@ class SentencePiece : public Tokenizer {
     SentencePiece(SentencePieceFile file, SentencePieceOptions options, const std::string& source)
         : file_(std::move(file)),
           options_(std::move(options)),
+          source_(source),
           added_(std::move(options_.added), nullptr),
           normalizer_(file_, source) {
         for (std::size_t i = 0; i < file_.pieces.size(); ++i) add_piece(i);
@@ -44,8 +45,7 @@ class SentencePiece : public Tokenizer {
         return piece(id).text;
     }
     std::optional<std::int64_t> id(std::string_view token) const override {
-        for (const AddedToken& added : added_.all())
-            if (added.content == token) return added.id;
+        if (const AddedToken* added = added_.find(token)) return added->id;
         for (const Vocabulary* pieces : {&reserved_, &pieces_})
             if (const std::int32_t found = pieces->find(token); found >= 0) return found;
         return {};
@@ -61,14 +61,15 @@ class SentencePiece : public Tokenizer {
     const AddedTokens& added() const { return added_; }
 
    protected:
-    void append_ids(std::string_view text, Ids& out) const override {
+    void append_ids(std::string_view text, Ids& out, Take take) const override {
+        const WorkScope work(text.size());
         added_.split(text, AddedTokens::Text::Raw, [&](std::size_t begin, std::size_t end, std::int64_t id) {
             if (id >= 0)
                 out.push_back(id);
             else
                 append_part(
                     normalizer_.normalize(text.substr(begin, end - begin), begin == 0 || options_.prefix_every_part),
-                    out);
+                    out, take);
         });
     }
 
@@ -93,7 +94,7 @@ class SentencePiece : public Tokenizer {
             if (file_.algorithm == SentencePieceFile::Algorithm::Bpe)
                 pairs_.add(text);
             else
-                trie_.add(text, static_cast<std::uint32_t>(i));
+                tokens_.add(text, static_cast<std::uint32_t>(i));
         } else {
             reserved_.add(text, id);
         }
@@ -104,32 +105,42 @@ class SentencePiece : public Tokenizer {
         if (kind == Kind::Byte) bytes_[static_cast<unsigned char>(*byte_of_piece(text))] = static_cast<std::int32_t>(i);
     }
 
-    void append_part(std::string_view text, Ids& out) const {
-        const auto first = static_cast<std::ptrdiff_t>(out.size());
+    void append_part(std::string_view text, Ids& out, Take take) const {
+        auto first = static_cast<std::ptrdiff_t>(out.size());
         const auto append = [&](std::string_view piece_text, std::int64_t id) {
             if (id == file_.unknown && file_.byte_fallback)
                 for (const char c : piece_text) out.push_back(bytes_[static_cast<unsigned char>(c)]);
             else
                 out.push_back(id);
         };
+        // A run of unknown pieces is one.
+        const auto join_unknown = [&] {
+            out.erase(std::unique(out.begin() + first, out.end(),
+                                  [&](std::int64_t a, std::int64_t b) { return a == b && a == file_.unknown; }),
+                      out.end());
+        };
+        const auto appended = [&] {
+            if (out.size() < much || out.back() == file_.unknown) return;
+            join_unknown();
+            take(out);
+            first = static_cast<std::ptrdiff_t>(out.size());
+        };
         if (file_.algorithm == SentencePieceFile::Algorithm::Bpe)
-            append_merged(text, append, out);
+            append_merged(text, append, appended, out);
         else
             for_each_best(text, append);
-        // A run of unknown pieces is one.
-        out.erase(std::unique(out.begin() + first, out.end(),
-                              [&](std::int64_t a, std::int64_t b) { return a == b && a == file_.unknown; }),
-                  out.end());
+        join_unknown();
     }
 
     // By parts that no piece reaches across, most of which were seen before.
-    template <class Append>
-    void append_merged(std::string_view text, Append append, Ids& out) const {
+    template <class Append, class Appended>
+    void append_merged(std::string_view text, Append append, Appended appended, Ids& out) const {
         std::unique_ptr<WordCache> cache = caches_.take();
         std::size_t begin = 0;
         const auto part = [&](std::size_t end) {
             const std::string_view word = text.substr(begin, end - begin);
             if (!word.empty()) cache->append(word, out, [&] { for_each_merged(word, append); });
+            appended();
             begin = end;
         };
         AdjacentPairs::for_each_pair(text, [&](char32_t left, char32_t right, std::size_t at) {
@@ -143,11 +154,12 @@ class SentencePiece : public Tokenizer {
     void for_each_merged(std::string_view text, Append append) const {
         std::vector<ScoredSymbol> symbols;
         symbols.reserve(text.size());
-        while (!text.empty()) {
-            const std::size_t whole = normalizer_.user_defined_length(text);
-            const std::size_t length = whole ? whole : character_length(text[0]);
-            symbols.push_back({text.substr(0, length), whole > 0});
-            text.remove_prefix(length);
+        LongestTokens user_defined(normalizer_.user_defined(), text);
+        for (std::size_t at = 0; at < text.size();) {
+            const std::size_t whole = user_defined.at(at).length;
+            const std::size_t length = whole ? whole : character_length(text[at]);
+            symbols.push_back({text.substr(at, length), whole > 0});
+            at += length;
         }
         std::unordered_map<std::int32_t, std::size_t> unused;  // how an unused piece came about: its left part's bytes
         const auto texts = merge_by_score(
@@ -162,14 +174,23 @@ class SentencePiece : public Tokenizer {
         for (const std::string_view merged : texts) append_used(merged, unused, append);
     }
 
+    // An unused piece is what it was merged from, part by part.
     template <class Append>
-    void append_used(std::string_view text, const std::unordered_map<std::int32_t, std::size_t>& unused,
+    void append_used(std::string_view whole, const std::unordered_map<std::int32_t, std::size_t>& unused,
                      Append append) const {
-        const std::int64_t id = id_of(text);
-        const auto parts = unused.find(static_cast<std::int32_t>(id));
-        if (piece(id).kind != Kind::Unused || parts == unused.end()) return append(text, id);
-        append_used(text.substr(0, parts->second), unused, append);
-        append_used(text.substr(parts->second), unused, append);
+        std::vector<std::string_view> waiting = {whole};
+        while (!waiting.empty()) {
+            const std::string_view text = waiting.back();
+            waiting.pop_back();
+            const std::int64_t id = id_of(text);
+            const auto parts = unused.find(static_cast<std::int32_t>(id));
+            if (piece(id).kind != Kind::Unused || parts == unused.end()) {
+                append(text, id);
+                continue;
+            }
+            waiting.push_back(text.substr(parts->second));
+            waiting.push_back(text.substr(0, parts->second));
+        }
     }
 
     std::int64_t id_of(std::string_view text) const {
@@ -181,50 +202,34 @@ class SentencePiece : public Tokenizer {
     // The best way to cut the text, in single precision as the reference adds it up.
     template <class Append>
     void for_each_best(std::string_view text, Append append) const {
-        struct Node {
-            float score = 0;
-            std::int32_t id = -1, begin = -1;
-        };
-        std::vector<Node> best(text.size() + 1);
-        for (std::size_t begin = 0; begin < text.size();) {
-            const float so_far = best[begin].score;
-            const std::size_t length = character_length(text[begin]);
-            const auto offer = [&](std::size_t end, float total, std::int64_t id) {
-                if (best[end].begin >= 0 && !(total > best[end].score)) return;
-                best[end] = {total, static_cast<std::int32_t>(id), static_cast<std::int32_t>(begin)};
-            };
-            bool single = false;
-            std::uint32_t node = Trie::root;
-            for (std::size_t end = begin; end < text.size();) {
-                node = trie_.step(node, static_cast<unsigned char>(text[end++]));
-                if (node == Trie::none) break;
-                const std::uint32_t id = trie_.value(node);
-                if (id == Trie::none || piece(id).kind == Kind::Unused) continue;
+        const std::vector<BestCut<float>> best = best_path<float>(
+            tokens_, text, source_,
+            [&](float so_far, std::uint32_t id, std::size_t length) -> std::optional<float> {
+                if (piece(id).kind == Kind::Unused) return {};
                 const double score = piece(id).kind == Kind::UserDefined
-                                         ? static_cast<double>(static_cast<float>(end - begin) * highest_) - 0.1
+                                         ? static_cast<double>(static_cast<float>(length) * highest_) - 0.1
                                          : static_cast<double>(piece(id).score);
-                offer(end, static_cast<float>(score + static_cast<double>(so_far)), id);
-                single = single || end - begin == length;
-            }
-            if (!single) offer(begin + length, (lowest_ - unknown_penalty) + so_far, file_.unknown);
-            begin += length;
-        }
+                return static_cast<float>(score + static_cast<double>(so_far));
+            },
+            [&](float so_far) {
+                return std::pair((lowest_ - unknown_penalty) + so_far, static_cast<std::uint32_t>(file_.unknown));
+            });
         std::vector<std::size_t> ends;
-        for (std::size_t end = text.size(); end > 0; end = static_cast<std::size_t>(best[end].begin))
-            ends.push_back(end);
+        for (std::size_t end = text.size(); end > 0; end = best[end].begin) ends.push_back(end);
         for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
-            const auto begin = static_cast<std::size_t>(best[*end].begin);
+            const std::size_t begin = best[*end].begin;
             append(text.substr(begin, *end - begin), best[*end].id);
         }
     }
 
     SentencePieceFile file_;
     SentencePieceOptions options_;
+    std::string source_;
     AddedTokens added_;
     SentencePieceNormalizer normalizer_;
     Vocabulary pieces_, reserved_;  // what text can be cut into, and the others
     AdjacentPairs pairs_;           // for BPE
-    Trie trie_;                     // for the unigram model
+    TokenMatcher tokens_;           // for the unigram model
     mutable WordCaches caches_;
     float lowest_ = FLT_MAX, highest_ = FLT_MIN;
     std::array<std::int32_t, 256> bytes_{};

@@ -6,6 +6,8 @@
 #include "core/error.h"
 #include "formats/byte_reader.h"
 #include "tokenizers/byte_pieces.h"
+#include "tokenizers/hash.h"
+#include "tokenizers/limits.h"
 #include "tokenizers/protobuf.h"
 #include "tokenizers/utf8.h"
 #include "tokenizers/vocabulary.h"
@@ -42,7 +44,11 @@ void read_trainer(std::string_view bytes, const std::string& source, SentencePie
             case 41: file.bos = static_cast<std::int32_t>(field.integer()); break;
             case 42: file.eos = static_cast<std::int32_t>(field.integer()); break;
             case 43: file.padding = static_cast<std::int32_t>(field.integer()); break;
-            case 44: file.unknown_surface = field.bytes(); break;
+            case 44:
+                file.unknown_surface = field.bytes();
+                check(file.unknown_surface.size() <= limits::longest_surface, source,
+                      ": trainer_spec.unk_surface: longer than ", limits::longest_surface, " bytes");
+                break;
             default: break;
         }
 }
@@ -58,7 +64,7 @@ void read_normalizer(std::string_view bytes, const std::string& source, Sentence
 }
 
 void check_pieces(SentencePieceFile& file, const std::string& source) {
-    std::unordered_set<std::string_view> seen[2];  // pieces that text can be cut into, and the others
+    std::unordered_set<std::string_view, SeededHash> seen[2];  // pieces that text can be cut into, and the others
     std::bitset<256> bytes;
     for (std::size_t id = 0; id < file.pieces.size(); ++id) {
         const auto& [text, score, kind] = file.pieces[id];

@@ -1,9 +1,10 @@
 // tokenizer.model: SentencePiece's file, with what a folder of the Hub says beside it.
-#include <algorithm>
+#include <unordered_map>
 
 #include "core/error.h"
 #include "core/mapped_file.h"
 #include "formats/find_file.h"
+#include "tokenizers/hash.h"
 #include "tokenizers/rank_file.h"
 #include "tokenizers/sentencepiece.h"
 #include "tokenizers/tokenizer_config.h"
@@ -14,13 +15,15 @@ namespace {
 
 // Tokens that the folder names are found in a text; a bare file knows pieces only. Ids past the pieces are theirs.
 std::vector<AddedToken> added_tokens(const TokenizerConfig& config, const SentencePieceFile& file) {
-    std::vector<AddedToken> known;
-    for (AddedToken& token : config.added_tokens()) {
+    std::vector<AddedToken> known, named = config.added_tokens();
+    std::unordered_map<std::string_view, std::size_t, SeededHash> places;  // the first of equal pieces
+    for (std::size_t id = 0; !named.empty() && id < file.pieces.size(); ++id)
+        places.try_emplace(file.pieces[id].text, id);
+    for (AddedToken& token : named) {
         if (token.id < 0) {
-            const auto piece = std::find_if(file.pieces.begin(), file.pieces.end(),
-                                            [&](const auto& entry) { return entry.text == token.content; });
-            if (piece == file.pieces.end()) continue;
-            token.id = piece - file.pieces.begin();
+            const auto piece = places.find(token.content);
+            if (piece == places.end()) continue;
+            token.id = static_cast<std::int64_t>(piece->second);
         }
         known.push_back(std::move(token));
     }

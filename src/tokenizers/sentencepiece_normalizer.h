@@ -8,7 +8,7 @@
 
 #include "tokenizers/character_map.h"
 #include "tokenizers/sentencepiece_file.h"
-#include "tokenizers/trie.h"
+#include "tokenizers/token_matcher.h"
 
 namespace tessera::tokenizers {
 
@@ -19,16 +19,16 @@ class SentencePieceNormalizer {
 
     // `prefix`: the text stands where the model wants a space before it.
     std::string normalize(std::string_view text, bool prefix) const;
-    // The length of the longest user-defined piece at the beginning of a text; 0: none. Such pieces stay as they are.
-    std::size_t user_defined_length(std::string_view text) const;
+    // The pieces that stay as they are.
+    const TokenMatcher& user_defined() const { return user_defined_; }
 
    private:
-    CharacterMap::Found beginning(std::string_view text) const;
+    CharacterMap::Found beginning(std::string_view text, std::size_t at, LongestTokens& user_defined) const;
 
     const SentencePieceFile& file_;
     std::optional<CharacterMap> map_;
-    Trie user_defined_;
-    bool has_user_defined_ = false;
+    TokenMatcher user_defined_;
+    std::string named_;  // the map, as errors name it
 };
 
 }  // namespace tessera::tokenizers

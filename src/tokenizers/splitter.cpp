@@ -1,5 +1,7 @@
 #include "tokenizers/splitter.h"
 
+#include <cstring>
+
 #include "tokenizers/utf8.h"
 
 namespace tessera::tokenizers {
@@ -11,10 +13,12 @@ class LiteralSplitter : public Splitter {
 
     void find(std::string_view text, FunctionRef<void(std::size_t, std::size_t)> give) const override {
         if (literal_.empty()) return;
-        std::size_t at = 0;
-        while ((at = text.find(literal_, at)) != std::string_view::npos) {
-            give(at, at + literal_.size());
-            at += literal_.size();
+        // memmem is linear whatever is looked for; std::string_view::find is not.
+        const char *at = text.data(), *end = at + text.size();
+        while (const void* found = memmem(at, static_cast<std::size_t>(end - at), literal_.data(), literal_.size())) {
+            const auto begin = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+            at = static_cast<const char*>(found) + literal_.size();
+            give(begin, begin + literal_.size());
         }
     }
 

@@ -23,18 +23,36 @@ class ValidText {
     std::string_view text_;
 };
 
+constexpr auto keep_all = [](Ids&) {};
+
 }  // namespace
 
 Ids Tokenizer::encode(std::string_view text, bool with_special) const {
     Ids ids;
-    append_ids(ValidText(text).view(), ids);
+    append_ids(ValidText(text).view(), ids, keep_all);
     return surround(std::move(ids), nullptr, with_special);
+}
+
+void Tokenizer::encode_in_parts(std::string_view text, FunctionRef<void(std::span<const std::int64_t>)> give,
+                                bool with_special) const {
+    constexpr std::int64_t here = -1;  // no token's id
+    const Ids around = surround({here}, nullptr, with_special);
+    if (std::count(around.begin(), around.end(), here) != 1) return give(encode(text, with_special));
+    const auto place = std::find(around.begin(), around.end(), here);
+    if (place != around.begin()) give(std::span(around.begin(), place));
+    Ids ids;
+    append_ids(ValidText(text).view(), ids, [&](Ids& found) {
+        give(found);
+        found.clear();
+    });
+    if (!ids.empty()) give(ids);
+    if (place + 1 != around.end()) give(std::span(place + 1, around.end()));
 }
 
 Ids Tokenizer::encode_pair(std::string_view first, std::string_view second, bool with_special) const {
     Ids first_ids, second_ids;
-    append_ids(ValidText(first).view(), first_ids);
-    append_ids(ValidText(second).view(), second_ids);
+    append_ids(ValidText(first).view(), first_ids, keep_all);
+    append_ids(ValidText(second).view(), second_ids, keep_all);
     return surround(std::move(first_ids), &second_ids, with_special);
 }
 
@@ -42,7 +60,7 @@ Ids Tokenizer::encode_at_most(std::string_view text, std::int64_t length, bool w
     const auto around = static_cast<std::int64_t>(surround({}, nullptr, with_special).size());
     check(length >= around, "tokenizer: ", length, " ids have no room for the ", around, " special ones");
     Ids ids;
-    append_ids(ValidText(text).view(), ids);
+    append_ids(ValidText(text).view(), ids, keep_all);
     const std::int64_t excess = static_cast<std::int64_t>(ids.size()) - (length - around);
     if (excess > 0 && truncation && truncation->from_left)
         ids.erase(ids.begin(), ids.begin() + excess);

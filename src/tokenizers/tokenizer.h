@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/function_ref.h"
+
 namespace tessera::tokenizers {
 
 using Ids = std::vector<std::int64_t>;
@@ -49,6 +51,9 @@ class Tokenizer {
     // tokens within `text` become their ids either way. What is no UTF-8 counts as U+FFFD.
     Ids encode(std::string_view text, bool with_special = true) const;
     Ids encode_pair(std::string_view first, std::string_view second, bool with_special = true) const;
+    // The same ids as encode's, in parts as they are found, so that a long text's are never held all at once.
+    void encode_in_parts(std::string_view text, FunctionRef<void(std::span<const std::int64_t>)> give,
+                         bool with_special = true) const;
     // At most `length` ids, special ones included: the text loses its last ids, or its first if the file says so.
     Ids encode_at_most(std::string_view text, std::int64_t length, bool with_special = true) const;
     // Ids outside the vocabulary are passed over.
@@ -66,7 +71,10 @@ class Tokenizer {
     std::optional<Padding> padding;
 
    protected:
-    virtual void append_ids(std::string_view valid_text, Ids& out) const = 0;
+    // May be called with what was found so far, which it may take: by append_ids, once it is much.
+    using Take = FunctionRef<void(Ids& found)>;
+    static constexpr std::size_t much = 1 << 16;  // ids
+    virtual void append_ids(std::string_view valid_text, Ids& out, Take take) const = 0;
     // What goes around one text or two.
     virtual Ids surround(Ids first, const Ids* second, bool with_special) const = 0;
 };

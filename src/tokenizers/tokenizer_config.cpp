@@ -3,10 +3,12 @@
 #include <charconv>
 #include <fstream>
 #include <iterator>
+#include <unordered_set>
 
 #include "core/error.h"
 #include "formats/byte_reader.h"
 #include "formats/find_file.h"
+#include "tokenizers/hash.h"
 #include "tokenizers/vocabulary.h"
 
 namespace tessera::tokenizers {
@@ -82,10 +84,11 @@ std::vector<AddedToken> TokenizerConfig::added_tokens() const {
             tokens.push_back(
                 read_token(Config(entry.value, settings.source(), text_of("added_tokens_decoder.", entry.key)), id));
         }
+    std::unordered_set<std::string, SeededHash, std::equal_to<>> known;
+    for (const AddedToken& token : tokens) known.insert(token.content);
     const auto add = [&](const std::string& content) {
-        for (const AddedToken& token : tokens)
-            if (token.content == content) return;
-        if (!content.empty()) tokens.push_back({.content = content, .id = -1, .special = true});
+        if (!content.empty() && known.insert(content).second)
+            tokens.push_back({.content = content, .id = -1, .special = true});
     };
     for (const char* role : roles) add(token(role));
     for (const Config* config : {&settings, &special_map})

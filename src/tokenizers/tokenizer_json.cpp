@@ -70,6 +70,7 @@ std::shared_ptr<Tokenizer> parse_tokenizer_json(const Json& json, const std::str
         const Json* found = present(json, name);
         if (!found) return {};
         check(found->is_object(), source, ": ", name, ": expected an object, found ", *found);
+        check_stages(*found, text_of(source, ": ", name));
         return Component(*found, source, name);
     };
     const std::optional<Component> normalizer = component("normalizer"), words = component("pre_tokenizer"),

@@ -1,42 +1,47 @@
 #include "tokenizers/trie.h"
 
-#include <utility>
+#include "core/error.h"
 
 namespace tessera::tokenizers {
 
-Trie::Trie() : first_(256, none), edges_(64, Edge{empty_key, none}), values_(1, none), mask_(63) {}
+void Trie::link(std::uint32_t from, char byte, std::uint32_t to) {
+    if (from == none)
+        first_[static_cast<unsigned char>(byte)] = to;
+    else
+        edges_.set(from, static_cast<unsigned char>(byte), to);
+}
 
-void Trie::insert(std::uint64_t key, std::uint32_t node) {
-    if (2 * (used_ + 1) > edges_.size()) {
-        const std::vector<Edge> old =
-            std::exchange(edges_, std::vector<Edge>(2 * edges_.size(), Edge{empty_key, none}));
-        mask_ = edges_.size() - 1;
-        used_ = 0;
-        for (const Edge& edge : old)
-            if (edge.key != empty_key) insert(edge.key, edge.node);
-    }
-    std::size_t slot = place(key);
-    while (edges_[slot].key != empty_key) slot = (slot + 1) & mask_;
-    edges_[slot] = {key, node};
-    ++used_;
+// The first `length` bytes of a node's label become a node of their own before it.
+std::uint32_t Trie::split(std::uint32_t from, std::uint32_t node, std::uint32_t length) {
+    const auto middle = static_cast<std::uint32_t>(nodes_.size());
+    nodes_.push_back({nodes_[node].label, length, none});
+    link(from, labels_[nodes_[middle].label], middle);
+    nodes_[node].label += length;
+    nodes_[node].length -= length;
+    link(middle, labels_[nodes_[node].label], node);
+    return middle;
 }
 
 void Trie::add(std::string_view text, std::uint32_t value) {
-    std::uint32_t node = root;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        std::uint32_t next = step(node, byte);
-        if (next == none) {
-            next = static_cast<std::uint32_t>(values_.size());
-            values_.push_back(none);
-            if (node == root)
-                first_[byte] = next;
-            else
-                insert(static_cast<std::uint64_t>(node) << 8 | byte, next);
+    if (text.empty()) return;
+    std::uint32_t from = none, node = first_[static_cast<unsigned char>(text[0])];
+    while (node != none) {
+        const std::string_view label(labels_.data() + nodes_[node].label, nodes_[node].length);
+        const auto same = static_cast<std::size_t>(
+            std::mismatch(label.begin(), label.end(), text.begin(), text.end()).first - label.begin());
+        if (same < label.size()) node = split(from, node, static_cast<std::uint32_t>(same));
+        text.remove_prefix(same);
+        if (text.empty()) {
+            nodes_[node].value = value;
+            return;
         }
-        node = next;
+        from = node;
+        node = edges_.find(from, static_cast<unsigned char>(text[0]));
     }
-    values_[node] = value;
+    check(labels_.size() + text.size() < none, "the texts of a tree are longer than 4 GB");
+    nodes_.push_back({static_cast<std::uint32_t>(labels_.size()), static_cast<std::uint32_t>(text.size()), value});
+    labels_ += text;
+    link(from, text[0], static_cast<std::uint32_t>(nodes_.size() - 1));
 }
 
 }  // namespace tessera::tokenizers

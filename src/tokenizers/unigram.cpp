@@ -4,9 +4,8 @@
 #include <array>
 
 #include "core/error.h"
+#include "tokenizers/best_path.h"
 #include "tokenizers/byte_pieces.h"
-#include "tokenizers/trie.h"
-#include "tokenizers/utf8.h"
 
 namespace tessera::tokenizers {
 namespace {
@@ -21,18 +20,18 @@ class Unigram : public Model {
               ": model.unk_id: ", options.unknown.value_or(0), " is outside the vocabulary of ", vocabulary_.size());
         for (std::int64_t id = 0; id < vocabulary_.size(); ++id) {
             const std::string_view token = vocabulary_.token(id);
-            trie_.add(token, static_cast<std::uint32_t>(vocabulary_.find(token)));
+            tokens_.add(token, static_cast<std::uint32_t>(vocabulary_.find(token)));
         }
         if (!scores_.empty()) unknown_score_ = *std::min_element(scores_.begin(), scores_.end()) - unknown_penalty;
         bytes_ = byte_pieces(vocabulary_);
     }
 
     void encode(std::string_view word, Ids& out) const override {
-        const std::vector<Node> best = best_path(word);
+        const std::vector<BestCut<double>> best = cuts_of(word);
         // From the end to the beginning, unknown neighbours together.
         std::vector<Part> parts;
         for (std::size_t end = word.size(); end > 0;) {
-            const Node& node = best[end];
+            const BestCut<double>& node = best[end];
             const bool unknown = options_.unknown && node.id == static_cast<std::uint32_t>(*options_.unknown);
             if (unknown && !parts.empty() && parts.back().unknown)
                 parts.back().begin = node.begin;
@@ -46,47 +45,22 @@ class Unigram : public Model {
     const Vocabulary& vocabulary() const override { return vocabulary_; }
 
    private:
-    static constexpr std::uint32_t nowhere = 0xFFFFFFFFu;
-    struct Node {  // the last token of the best way to cut what ends here
-        double score = 0;
-        std::uint32_t id = 0, begin = nowhere;
-    };
     struct Part {
         std::size_t begin, end;
         bool unknown;
         std::uint32_t id;
     };
 
-    std::vector<Node> best_path(std::string_view word) const {
-        check(word.size() < nowhere, "tokenizer: a word of ", word.size(), " bytes");
-        std::vector<Node> best(word.size() + 1);
-        for (std::size_t begin = 0; begin < word.size();) {
-            const double score = best[begin].score;
-            const std::size_t length = character_length(word[begin]);
-            const auto offer = [&](std::size_t end, double total, std::uint32_t id) {
-                Node& node = best[end];
-                if (node.begin != nowhere && !(total > node.score)) return;
-                node = {total, id, static_cast<std::uint32_t>(begin)};
-            };
-            bool single = false;
-            std::uint32_t node = Trie::root;
-            for (std::size_t end = begin; end < word.size();) {
-                node = trie_.step(node, static_cast<unsigned char>(word[end++]));
-                if (node == Trie::none) break;
-                const std::uint32_t id = trie_.value(node);
-                if (id == Trie::none) continue;
-                offer(end, scores_[id] + score, id);
-                single = single || end - begin == length;
-            }
-            if (!single) {
+    std::vector<BestCut<double>> cuts_of(std::string_view word) const {
+        return best_path<double>(
+            tokens_, word, source_,
+            [&](double so_far, std::uint32_t id, std::size_t) { return std::optional(scores_[id] + so_far); },
+            [&](double so_far) {
                 check(options_.unknown.has_value(), source_,
                       ": model.unk_id is missing, and the text has a character "
                       "outside the vocabulary");
-                offer(begin + length, unknown_score_ + score, static_cast<std::uint32_t>(*options_.unknown));
-            }
-            begin += length;
-        }
-        return best;
+                return std::pair(unknown_score_ + so_far, static_cast<std::uint32_t>(*options_.unknown));
+            });
     }
 
     void append(std::string_view word, const Part& part, Ids& out) const {
@@ -107,7 +81,7 @@ class Unigram : public Model {
     std::vector<double> scores_;
     UnigramOptions options_;
     std::string source_;
-    Trie trie_;
+    TokenMatcher tokens_;
     double unknown_score_ = 0;
     std::array<std::int32_t, 256> bytes_{};
 };

@@ -29,7 +29,9 @@ std::string read_text(const fs::path& path) {
     check(!error, path.string(), ": ", error.message());
     check(bytes <= longest_file, path.string(), ": ", bytes, " bytes are more than the limit of ", longest_file);
     std::ifstream file(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::string text(bytes, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(bytes));
+    text.resize(static_cast<std::size_t>(file.gcount()));
     check(is_valid_utf8(text), path.string(), ": is no UTF-8");
     return text;
 }

@@ -1,10 +1,10 @@
 #include "tokenizers/word_piece.h"
 
-#include <algorithm>
-
 #include "core/error.h"
 #include "formats/byte_reader.h"
-#include "tokenizers/trie.h"
+#include "tokenizers/limits.h"
+#include "tokenizers/token_matcher.h"
+#include "tokenizers/utf8.h"
 
 namespace tessera::tokenizers {
 namespace {
@@ -29,6 +29,8 @@ class WordPiece : public Model {
    public:
     WordPiece(Vocabulary vocabulary, const WordPieceOptions& options, const std::string& source)
         : vocabulary_(std::move(vocabulary)), options_(options), unknown_(vocabulary_, options.unknown, source) {
+        check(options.continuing_prefix.size() <= limits::longest_affix, source,
+              ": model.continuing_subword_prefix: longer than ", limits::longest_affix, " bytes");
         for (std::int64_t id = 0; id < vocabulary_.size(); ++id) {
             if (!vocabulary_.has(id)) continue;
             const std::string_view token = vocabulary_.token(id);
@@ -40,15 +42,8 @@ class WordPiece : public Model {
     }
 
     void encode(std::string_view word, Ids& out) const override {
-        const auto characters = static_cast<std::size_t>(
-            std::count_if(word.begin(), word.end(), [](char c) { return (c & 0xC0) != 0x80; }));
         const std::size_t before = out.size();
-        for (std::size_t at = 0; at < word.size() && characters <= options_.longest_word;) {
-            const std::size_t end = longest_token(word, at, out);
-            if (end == at) break;
-            at = end;
-            if (at == word.size()) return;
-        }
+        if (character_count(word) <= options_.longest_word && append_tokens(word, out)) return;
         out.resize(before);
         out.push_back(unknown_.id());
     }
@@ -56,26 +51,25 @@ class WordPiece : public Model {
     const Vocabulary& vocabulary() const override { return vocabulary_; }
 
    private:
-    // Where the longest token at this place ends; its id is appended.
-    std::size_t longest_token(std::string_view word, std::size_t at, Ids& out) const {
-        const Trie& trie = at == 0 ? first_ : later_;
-        std::uint32_t node = Trie::root, found = Trie::none;
-        std::size_t end = at;
-        for (std::size_t i = at; i < word.size(); ++i) {
-            node = trie.step(node, static_cast<unsigned char>(word[i]));
-            if (node == Trie::none) break;
-            if (trie.value(node) == Trie::none) continue;
-            found = trie.value(node);
-            end = i + 1;
+    // Whether there was a token at every place.
+    bool append_tokens(std::string_view word, Ids& out) const {
+        Trie::Match found;
+        first_.longest_prefix(word, found);
+        LongestTokens later(later_, word);
+        for (std::size_t at = 0; found.length > 0;) {
+            out.push_back(found.value);
+            at += found.length;
+            if (at == word.size()) return true;
+            found = later.at(at);
         }
-        if (found != Trie::none) out.push_back(found);
-        return end;
+        return false;
     }
 
     Vocabulary vocabulary_;
     WordPieceOptions options_;
     Unknown unknown_;
-    Trie first_, later_;
+    Trie first_;
+    TokenMatcher later_;
 };
 
 class WordLevel : public Model {

@@ -12,7 +12,7 @@ namespace tessera::tokenizers {
 struct WordPieceOptions {
     std::string unknown = "[UNK]";
     std::string continuing_prefix = "##";  // before every token of a word but the first
-    std::size_t longest_word = 100;        // characters; a longer word is unknown
+    std::int64_t longest_word = 100;       // characters; a longer word is unknown
 };
 
 // `source` is what errors name.

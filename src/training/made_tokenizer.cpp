@@ -8,6 +8,7 @@
 #include "data/lines.h"
 #include "data/scenes.h"
 #include "formats/atomic_file.h"
+#include "formats/binary_data.h"
 #include "formats/json.h"
 #include "tokenizers/byte_level.h"
 #include "tokenizers/training/trained_tokenizer.h"
@@ -71,7 +72,9 @@ Pieces pieces_of(const std::vector<std::string>& data, Collect& collect) {
                 collect_texts(Json::parse(lines.text(i), lines.where(i)), collect, pieces);
         } else {
             const MappedFile content(file);
-            collect(std::string_view(reinterpret_cast<const char*>(content.data()), content.bytes()), pieces);
+            const std::string_view text(reinterpret_cast<const char*>(content.data()), content.bytes());
+            formats::check_is_text(text, file.string());
+            collect(text, pieces);
         }
     }
     return pieces;

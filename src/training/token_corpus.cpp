@@ -39,9 +39,13 @@ data::TokenFile tokenised(const ObjectiveInputs& inputs) {
             options.on_read = [&](std::int64_t bytes) { inputs.on_progress(static_cast<double>(bytes), total); };
         const std::optional<std::int64_t> end = inputs.tokenizer->special.eos;
         data::for_each_document(files, options, [&](std::string_view text) {
-            tokenizers::Ids ids = inputs.tokenizer->encode(text);
-            if (end && (ids.empty() || ids.back() != *end)) ids.push_back(*end);
-            writer.add_document(ids);
+            std::int64_t last = -1;  // no token's id
+            inputs.tokenizer->encode_in_parts(text, [&](std::span<const std::int64_t> ids) {
+                writer.add(ids);
+                last = ids.back();
+            });
+            if (end && last != *end) writer.add({&*end, 1});
+            writer.end_document();
         });
     });
     const std::string others = files.size() > 1 ? text_of(" and ", files.size() - 1, " more") : std::string();

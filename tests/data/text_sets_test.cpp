@@ -3,8 +3,10 @@
 
 #include <map>
 
+#include "data/documents.h"
 #include "data/draws.h"
 #include "data/labelled_texts.h"
+#include "data/lines.h"
 #include "data/picture_texts.h"
 #include "data/text_pairs.h"
 #include "data/token_words.h"
@@ -41,6 +43,20 @@ TEST(Lines, AFolderIsItsFilesByName) {
     EXPECT_EQ(files[0].filename(), "a.tsv");
     expect_error([&] { files_ending({(folder / "d").string()}, {".jsonl"}); }, {"no .jsonl"});
     expect_error([&] { files_ending({"nowhere"}, {".tsv"}); }, {"nowhere", "no such"});
+}
+
+TEST(Texts, AreNoBinaryData) {
+    const TemporaryFolder folder;
+    const auto picture = folder.write("a.txt", "\x89PNG\r\n\x1A\n");
+    const auto zero = folder.write("b.txt", std::string_view("a\tb\0\n", 5));
+    const auto ignore = [](std::string_view) {};
+    expect_error([&] { for_each_document({picture}, {}, ignore); }, {"a.txt", "PNG"});
+    expect_error([&] { for_each_document({zero}, {}, ignore); }, {"b.txt", "byte 3"});
+    expect_error([&] { Lines({picture}); }, {"a.txt", "PNG"});
+    expect_error([&] { TextPairs({zero}); }, {"b.txt", "byte 3"});
+    std::string read;
+    for_each_document({folder.write("c.txt", "caf\xE9")}, {}, [&](std::string_view text) { read = text; });
+    EXPECT_EQ(read, "caf\xE9");
 }
 
 TEST(TextPairs, TwoColumnsAndNoMore) {

@@ -58,6 +58,19 @@ TEST(GenerationSettings, FallsBackToConfigJson) {
     EXPECT_EQ(read("{}").stop_ids, std::vector<std::int64_t>{});
 }
 
+TEST(GenerationSettings, TakesLongLists) {
+    std::string stops = "5", words = "[5]";
+    for (int i = 0; i < 400'000; ++i) {
+        stops += "," + std::to_string(i % 200'000);
+        words += ",[" + std::to_string(i + 100'000) + "]";
+    }
+    const GenerationSettings s = read(R"({"eos_token_id": [)" + stops + R"(], "bad_words_ids": [)" + words + "]}");
+    EXPECT_EQ(s.stop_ids.size(), 200'000u);
+    EXPECT_EQ(s.stop_ids[0], 5);
+    EXPECT_EQ(s.stop_ids[1], 0);
+    EXPECT_EQ(s.rules.bad_words.size(), 300'000u);  // stops are no bad words
+}
+
 TEST(GenerationSettings, NamesFileAndFieldOfWhatIsWrong) {
     const auto refuse = [](const char* text, const char* field) {
         testing::expect_error([&] { read(text); }, {"generation_config.json", field});

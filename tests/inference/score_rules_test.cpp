@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "support/expect_error.h"
 
@@ -43,6 +45,38 @@ TEST(ScoreRules, NoNgramComesTwice) {
     EXPECT_EQ(after({.no_repeat_ngram = 3}, {{0, 1, 2, 1}, 1}), (Scores{2, -2, 1, 4, 0}));
     EXPECT_EQ(after({.no_repeat_ngram = 1}, {{0, 3}, 1}), (Scores{never, -2, 1, never, 0}));
     EXPECT_EQ(after({.no_repeat_ngram = 5}, {{0}, 1}), (Scores{2, -2, 1, 4, 0}));
+}
+
+TEST(ScoreRules, NoLongNgramComesTwice) {
+    std::mt19937 random(1);
+    for (int round = 0; round < 300; ++round) {
+        History history{.ids = {}, .prompt = 0};
+        for (std::size_t length = random() % 40; history.ids.size() < length;) history.ids.push_back(random() % 2);
+        const std::size_t n = 1 + random() % 12;
+        Scores expected(3, 1);
+        const std::vector<std::int64_t>& ids = history.ids;
+        for (std::size_t next = n - 1; next < ids.size() && ids.size() + 1 >= n; ++next)
+            if (std::equal(ids.end() - static_cast<std::ptrdiff_t>(n - 1), ids.end(),
+                           ids.begin() + static_cast<std::ptrdiff_t>(next - (n - 1))))
+                expected[static_cast<std::size_t>(ids[next])] = never;
+        EXPECT_EQ(after({.no_repeat_ngram = static_cast<std::int64_t>(n)}, history, Scores(3, 1)), expected) << n;
+    }
+}
+
+TEST(ScoreRules, LongListsCostWhatTheyHit) {
+    // Each of these would take minutes if every word or stop were looked at for every token, or a repeat for every
+    // place.
+    std::vector<std::vector<std::int64_t>> words;
+    for (std::int64_t i = 0; i < 400'000; ++i) words.push_back({i, 1});
+    History history{.ids = std::vector<std::int64_t>(100'000, 0), .prompt = 0};
+    RuleBook book({.no_repeat_ngram = 50'000, .bad_words = words}, std::vector<std::int64_t>(400'000, 4), 5, 1'000'000);
+    for (int step = 0; step < 200; ++step) {
+        Scores scores(5, 1);
+        book.apply(scores, history);
+        EXPECT_EQ(scores, (Scores{never, never, 1, 1, 1}));
+        EXPECT_TRUE(book.is_stop(4));
+        EXPECT_FALSE(book.is_stop(3));
+    }
 }
 
 TEST(ScoreRules, BadWordsAreCutAtTheirLastToken) {

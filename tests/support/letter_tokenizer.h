@@ -27,7 +27,7 @@ class LetterTokenizer : public tokenizers::Tokenizer {
     bool is_special(std::int64_t id) const override { return id < 3; }
 
    protected:
-    void append_ids(std::string_view text, tokenizers::Ids& out) const override {
+    void append_ids(std::string_view text, tokenizers::Ids& out, Take) const override {
         for (const char c : text) out.push_back(static_cast<unsigned char>(c));
     }
     tokenizers::Ids surround(tokenizers::Ids first, const tokenizers::Ids* second, bool with_special) const override {

@@ -25,7 +25,7 @@ class Stub : public Tokenizer {
     bool is_special(std::int64_t) const override { return true; }
 
    protected:
-    void append_ids(std::string_view, Ids&) const override {}
+    void append_ids(std::string_view, Ids&, Take) const override {}
     Ids surround(Ids first, const Ids*, bool) const override { return first; }
 };
 

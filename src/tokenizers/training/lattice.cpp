@@ -25,16 +25,12 @@ void Lattice::find_edges(std::string_view word, std::uint32_t without, bool with
     for (std::size_t begin = 0; begin < word.size();) {
         const std::size_t next = std::min(begin + character_length(word[begin]), word.size());
         bool has_character = false;
-        std::uint32_t node = Trie::root;
-        for (std::size_t at = begin; at < word.size(); ++at) {
-            node = trie_.step(node, static_cast<unsigned char>(word[at]));
-            if (node == Trie::none) break;
-            const std::uint32_t token = trie_.value(node);
-            if (token == Trie::none || token == without) continue;
+        trie_.for_each_prefix(word.substr(begin), [&](std::size_t length, std::uint32_t token) {
+            if (token == without) return;
             edges_.push_back(
-                {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(at + 1), token, scores_[token]});
-            has_character = has_character || at + 1 == next;
-        }
+                {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin + length), token, scores_[token]});
+            has_character = has_character || begin + length == next;
+        });
         if (!has_character && with_unknown)
             edges_.push_back(
                 {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(next), unknown, unknown_score_});

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/mapped_file.h"
 #include "core/parallel.h"
+#include "formats/binary_data.h"
 #include "tokenizers/hash.h"
 #include "tokenizers/utf8.h"
 
@@ -128,7 +129,9 @@ WordCounts count_words(const std::vector<std::filesystem::path>& files, const Wo
     for (const auto& file : files) {
         if (std::filesystem::file_size(file) == 0) continue;
         const MappedFile mapped(file);
-        counter.add_text({reinterpret_cast<const char*>(mapped.data()), mapped.bytes()}, [&](std::size_t bytes) {
+        const std::string_view text(reinterpret_cast<const char*>(mapped.data()), mapped.bytes());
+        formats::check_is_text(text, file.string());
+        counter.add_text(text, [&](std::size_t bytes) {
             done += static_cast<double>(bytes);
             if (report) report(done, total);
         });
