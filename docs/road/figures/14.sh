@@ -1,0 +1,14 @@
+# Pictures and their names.
+data emoji
+
+named() {  # RECIPE
+    train "$@"
+    measure fluent eval data/emoji/fluent.jsonl
+    measure twitter eval data/emoji/twitter.jsonl
+}
+
+row emoji
+named recipes/emoji.quick.json
+picture 14-siglip.svg "$model/loss.svg"
+full_row emoji-full
+named recipes/emoji.full.json

@@ -1,0 +1,13 @@
+# A vision-language model of scenes. The full setting is models/scenes-tiny, whose card says how it was trained.
+data emoji
+
+row scenes
+train recipes/scenes.quick.json
+measure scenes "scenes score" recipes/scenes/quick-validation.scenes.json
+picture 15-paligemma.svg "$model/loss.svg"
+
+for set in validation held-out; do
+    row tiny-$set
+    run facts inspect models/scenes-tiny --json
+    run scenes scenes score models/scenes-tiny recipes/scenes/$set.scenes.json --count 2000 --json
+done
