@@ -14,6 +14,6 @@ full_row transformer-full
 train recipes/transformer.full.json
 measure score score $text --window 256
 
-row recurrent-models-and-a-transformer
-compare $(model_of 02 elman) $(model_of 02 gru) $(model_of 02 lstm) $(model_of 03 transformer)
+row curves
+compare "recurrent models and a Transformer" $(model_of 02 elman) $(model_of 02 gru) $(model_of 02 lstm) $(model_of 03 transformer)
 picture 03-transformer-lm.svg "$here/curves.svg"

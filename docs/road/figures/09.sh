@@ -24,8 +24,8 @@ for labels in 1000 all; do
     done
 done
 
-row fine-tuning-with-1000-labels
-compare $(for start in none fashion supervised autoencoder; do model_of 09 $start-then-1000; done)
+row curves
+compare "fine-tuned with 1,000 labels" $(for start in none fashion supervised autoencoder; do model_of 09 $start-then-1000; done)
 picture 09-pretraining.svg "$here/curves.svg"
 
 full_row autoencoder-full

@@ -1,15 +1,26 @@
 # Experts against dense models.
 data moby-dick bible
+networks="dense experts dense-wide"
 
-row experts
-compare recipes/experts/*.quick.json
+for network in $networks; do
+    row $network
+    train recipes/experts/$network.quick.json
+    [ $network != experts ] || mean_of_last 20 busiest_expert
+done
+models=$(for network in $networks; do model_of 12 $network; done)
+
+row curves
+compare "dense and experts" $models
 picture 12-experts.svg "$here/curves.svg"
 
-for balance in 0 0.01 0.02 0.1; do
+row decoding  # by the clock: only a machine that does nothing else can tell
+compare "decoding" $models
+
+for balance in 0 0.01 0.1; do  # the recipe has 0.02
     row balance-$balance
     train recipes/experts/experts.quick.json balance=$balance
     mean_of_last 20 busiest_expert
 done
 
 full_row experts-full
-compare recipes/experts/*.full.json
+compare "dense and experts, full" recipes/experts/*.full.json
