@@ -11,7 +11,7 @@
 // ${ROW.FIGURE|FORMAT} is a figure of docs/road/figures/NN.json, ${NN/ROW.FIGURE} one of another page's, ${.FIGURE} one of the row
 // that the line has named before, ${A / B|1} a quotient;
 // {least} or {most} in a column's head makes its best figure bold; ${made} says which machine and commit made the figures,
-// and a table's last column says it of each row where they differ.
+// and where they differ the last column of a table says it of each row, and the end of a paragraph of its figures.
 //
 //     node tools/road_pages.mjs render     takes new runs into the figures, and writes the pages
 //     node tools/road_pages.mjs check [NN…]
@@ -215,7 +215,9 @@ class Renderer {
     block(template) {
         return template.split(/\n{2,}/).map((paragraph) => {
             if (paragraph.startsWith('|')) return this.table(paragraph.split('\n')).join('\n');
-            return wrapped(this.filled(paragraph).replace('${made}', () => (this.named ? this.legend() : '')));
+            const makers = this.several && !paragraph.includes('${made}') ? this.made(paragraph) : '';
+            const text = this.filled(paragraph).replace('${made}', () => (this.named ? this.legend() : ''));
+            return wrapped(makers ? `${text} *(${makers})*` : text);
         }).join('\n\n');
     }
 

@@ -33,6 +33,8 @@ const page = `# 1. Small
 | GRU | \${gru.recipe.steps|,} | \${.score.bits|3} |
 
 The LSTM has \${lstm.score.bits / gru.score.bits|1} times the bits. \${made}
+
+The GRU needs \${gru.score.bits|1} bits.
 -->
 
 <!-- end -->
@@ -105,6 +107,7 @@ test('a page is made from its runs', () => with_road((road) => {
     const text = road.read('docs/road/01-small.md');
     assert.match(text, /\n\| cell \| steps \| bits \|\n\|---\|---\|---\|\n\| LSTM \| 3 \| 3\.500 \|\n\| GRU \| 2 \| \*\*2\.500\*\* \|\n/);
     assert.match(text, /The LSTM has 1\.4 times the bits\. Made on [^.]*,\s+commit\s+abc1234\./);
+    assert.match(text, /\nThe GRU needs 2\.5 bits\.\n/);
     assert.match(text, /\nProse\.\n$/);
     assert.equal(road.read('docs/road/01-small.svg'), '<svg/>\n');
     const { lstm } = road.figures();
@@ -123,6 +126,7 @@ test('a row of another machine or commit is told apart', () => with_road((road) 
     expect_ok(road.road(['1', '--only', 'gru']));
     const text = road.read('docs/road/01-small.md');
     assert.match(text, /\| bits \| made \|\n\|---\|---\|---\|---\|\n\| LSTM .* \| a \|\n\| GRU .* \| b \|\n/);
+    assert.match(text, /\nThe GRU needs 2\.5 bits\. \*\(b\)\*\n/);
     assert.match(text, /\*\*a\*\* [^;]*,\s+commit\s+abc1234;\s+\*\*b\*\*\s+[^;]*,\s+commit\s+def5678\.\s+Pictures:\s+a\./);
 }));
 
