@@ -208,7 +208,7 @@ class Renderer {
         return [
             `| ${head.map((cell) => cell.replace(/ *\{(least|most)\}/, '')).join(' | ')} |${several[0]}`,
             lines[1] + several[1],
-            ...rows.map((row, index) => `| ${row.join(' | ').replaceAll('|  |', '| |')} |${this.several ? ` ${this.made(lines[index + 2])} |` : ''}`),
+            ...rows.map((row, index) => `| ${row.join(' | ').replace(/\|  (?=\|)/g, '| ')} |${this.several ? ` ${this.made(lines[index + 2])} |` : ''}`),
         ];
     }
 

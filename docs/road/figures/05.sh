@@ -11,7 +11,6 @@ row bahdanau
 translation recipes/bahdanau.quick.json
 run alignment translate "$model" "Edit the selected person" --alignment "$here/alignment.svg" --json
 picture 05-bahdanau-alignment.svg "$here/alignment.svg"
-picture 05-bahdanau.svg "$model/loss.svg"
 
 row one-direction
 translation recipes/bahdanau.quick.json model.bidirectional=false
@@ -20,6 +19,10 @@ for rate in 0.002 0.004; do
     row rate-$rate
     train recipes/bahdanau.quick.json optimizer.learning_rate=$rate
 done
+
+row curves
+compare "translation with attention" $(model_of 05 bahdanau)
+picture 05-bahdanau.svg "$here/curves.svg"
 
 full_row bahdanau-full
 translation recipes/bahdanau.full.json

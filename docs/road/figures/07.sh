@@ -5,7 +5,10 @@ bert=$(model_of 07 bert) bert_full=$(model_of 07 bert-full)
 
 row bert
 train recipes/bert.quick.json
-picture 07-bert.svg "$model/loss.svg"
+
+row curves
+compare "a masked language model" $(model_of 07 bert)
+picture 07-bert.svg "$here/curves.svg"
 
 for labels in 50 200 1000 all; do
     settings=(data.limit=${labels/all/0})

@@ -4,7 +4,11 @@ test=data/spam/validation-subjects.tsv
 
 row t5
 train recipes/t5.quick.json
-picture 08-t5.svg "$model/loss.svg"
+
+row curves
+compare "span corruption" $(model_of 08 t5)
+picture 08-t5.svg "$here/curves.svg"
+
 full_row t5-full
 train recipes/t5.full.json
 

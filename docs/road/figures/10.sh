@@ -8,8 +8,11 @@ for set in mnist fashion cifar10; do
     row $set
     train recipes/$set-vit.quick.json
     measure eval eval $test
-    [ $set != cifar10 ] || picture 10-vit.svg "$model/loss.svg"
     full_row $set-full
     train recipes/$set-vit.full.json
     measure eval eval $test
 done
+
+row curves
+compare "a vision transformer on CIFAR-10" $(model_of 10 cifar10)
+picture 10-vit.svg "$here/curves.svg"

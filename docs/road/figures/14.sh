@@ -9,6 +9,10 @@ named() {  # RECIPE
 
 row emoji
 named recipes/emoji.quick.json
-picture 14-siglip.svg "$model/loss.svg"
+
+row curves
+compare "pictures and names" $(model_of 14 emoji)
+picture 14-siglip.svg "$here/curves.svg"
+
 full_row emoji-full
 named recipes/emoji.full.json

@@ -4,7 +4,10 @@ data emoji
 row scenes
 train recipes/scenes.quick.json
 measure scenes "scenes score" recipes/scenes/quick-validation.scenes.json
-picture 15-paligemma.svg "$model/loss.svg"
+
+row curves
+compare "captions of scenes" $(model_of 15 scenes)
+picture 15-paligemma.svg "$here/curves.svg"
 
 for set in validation held-out; do
     row tiny-$set
