@@ -58,7 +58,6 @@ class Pipeline : public Tokenizer {
     void append_ids(std::string_view text, Ids& out, Take take) const override {
         const WorkScope work(text.size());
         std::unique_ptr<WordCache> cache = caches_.take();
-        out.reserve(out.size() + std::min(text.size() / 4, 2 * much));
         added_.split(text, AddedTokens::Text::Raw, [&](std::size_t begin, std::size_t end, std::int64_t id) {
             if (id >= 0)
                 out.push_back(id);

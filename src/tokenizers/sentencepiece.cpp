@@ -128,7 +128,7 @@ class SentencePiece : public Tokenizer {
         if (file_.algorithm == SentencePieceFile::Algorithm::Bpe)
             append_merged(text, append, appended, out);
         else
-            for_each_best(text, append);
+            for_each_best(text, append, appended);
         join_unknown();
     }
 
@@ -200,9 +200,9 @@ class SentencePiece : public Tokenizer {
     }
 
     // The best way to cut the text, in single precision as the reference adds it up.
-    template <class Append>
-    void for_each_best(std::string_view text, Append append) const {
-        const std::vector<BestCut<float>> best = best_path<float>(
+    template <class Append, class Appended>
+    void for_each_best(std::string_view text, Append append, Appended appended) const {
+        for_each_on_best_path<float>(
             tokens_, text, source_,
             [&](float so_far, std::uint32_t id, std::size_t length) -> std::optional<float> {
                 if (piece(id).kind == Kind::Unused) return {};
@@ -213,13 +213,11 @@ class SentencePiece : public Tokenizer {
             },
             [&](float so_far) {
                 return std::pair((lowest_ - unknown_penalty) + so_far, static_cast<std::uint32_t>(file_.unknown));
+            },
+            [&](std::size_t begin, std::size_t end, std::uint32_t id) {
+                append(text.substr(begin, end - begin), id);
+                appended();
             });
-        std::vector<std::size_t> ends;
-        for (std::size_t end = text.size(); end > 0; end = best[end].begin) ends.push_back(end);
-        for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
-            const std::size_t begin = best[*end].begin;
-            append(text.substr(begin, *end - begin), best[*end].id);
-        }
     }
 
     SentencePieceFile file_;

@@ -13,16 +13,19 @@ class LiteralSplitter : public Splitter {
 
     void find(std::string_view text, FunctionRef<void(std::size_t, std::size_t)> give) const override {
         if (literal_.empty()) return;
-        // memmem is linear whatever is looked for; std::string_view::find is not.
-        const char *at = text.data(), *end = at + text.size();
-        while (const void* found = memmem(at, static_cast<std::size_t>(end - at), literal_.data(), literal_.size())) {
-            const auto begin = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
-            at = static_cast<const char*>(found) + literal_.size();
-            give(begin, begin + literal_.size());
-        }
+        for (std::size_t at = 0; (at = next(text, at)) != std::string_view::npos; at += literal_.size())
+            give(at, at + literal_.size());
     }
 
    private:
+    // memmem is linear whatever is looked for, and slow to start; std::string_view::find is neither.
+    std::size_t next(std::string_view text, std::size_t at) const {
+        constexpr std::size_t is_short = 16;
+        if (literal_.size() <= is_short) return text.find(literal_, at);
+        const void* found = memmem(text.data() + at, text.size() - at, literal_.data(), literal_.size());
+        return found ? static_cast<std::size_t>(static_cast<const char*>(found) - text.data()) : std::string_view::npos;
+    }
+
     std::string literal_;
 };
 

@@ -29,6 +29,7 @@ constexpr auto keep_all = [](Ids&) {};
 
 Ids Tokenizer::encode(std::string_view text, bool with_special) const {
     Ids ids;
+    ids.reserve(text.size() / 4);
     append_ids(ValidText(text).view(), ids, keep_all);
     return surround(std::move(ids), nullptr, with_special);
 }

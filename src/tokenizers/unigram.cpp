@@ -27,32 +27,8 @@ class Unigram : public Model {
     }
 
     void encode(std::string_view word, Ids& out) const override {
-        const std::vector<BestCut<double>> best = cuts_of(word);
-        // From the end to the beginning, unknown neighbours together.
-        std::vector<Part> parts;
-        for (std::size_t end = word.size(); end > 0;) {
-            const BestCut<double>& node = best[end];
-            const bool unknown = options_.unknown && node.id == static_cast<std::uint32_t>(*options_.unknown);
-            if (unknown && !parts.empty() && parts.back().unknown)
-                parts.back().begin = node.begin;
-            else
-                parts.push_back({node.begin, end, unknown, node.id});
-            end = node.begin;
-        }
-        for (auto part = parts.rbegin(); part != parts.rend(); ++part) append(word, *part, out);
-    }
-
-    const Vocabulary& vocabulary() const override { return vocabulary_; }
-
-   private:
-    struct Part {
-        std::size_t begin, end;
-        bool unknown;
-        std::uint32_t id;
-    };
-
-    std::vector<BestCut<double>> cuts_of(std::string_view word) const {
-        return best_path<double>(
+        std::string_view unknown;  // neighbours together
+        for_each_on_best_path<double>(
             tokens_, word, source_,
             [&](double so_far, std::uint32_t id, std::size_t) { return std::optional(scores_[id] + so_far); },
             [&](double so_far) {
@@ -60,15 +36,24 @@ class Unigram : public Model {
                       ": model.unk_id is missing, and the text has a character "
                       "outside the vocabulary");
                 return std::pair(unknown_score_ + so_far, static_cast<std::uint32_t>(*options_.unknown));
+            },
+            [&](std::size_t begin, std::size_t end, std::uint32_t id) {
+                if (options_.unknown && id == static_cast<std::uint32_t>(*options_.unknown)) {
+                    unknown = word.substr(begin - unknown.size(), end - begin + unknown.size());
+                    return;
+                }
+                append_unknown(unknown, out);
+                unknown = {};
+                out.push_back(id);
             });
+        append_unknown(unknown, out);
     }
 
-    void append(std::string_view word, const Part& part, Ids& out) const {
-        if (!part.unknown) {
-            out.push_back(part.id);
-            return;
-        }
-        const std::string_view text = word.substr(part.begin, part.end - part.begin);
+    const Vocabulary& vocabulary() const override { return vocabulary_; }
+
+   private:
+    void append_unknown(std::string_view text, Ids& out) const {
+        if (text.empty()) return;
         const std::int32_t id = vocabulary_.find(text);
         if (id < 0 && options_.byte_fallback &&
             std::all_of(text.begin(), text.end(), [&](char c) { return bytes_[static_cast<unsigned char>(c)] >= 0; }))

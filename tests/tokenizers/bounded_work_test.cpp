@@ -2,6 +2,8 @@
 // take minutes if it were not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <random>
 #include <regex>
@@ -275,6 +277,38 @@ TEST(Models, MatchLongTokensInLinearTime) {
         file_with("pre_tokenizer",
                   json_of(R"({"type": "Split", "behavior": "Isolated", "pattern": {"String": ")" + never + R"("}})"));
     EXPECT_EQ(literal->encode(text), file_with("decoder", json_of(R"({"type": "Fuse"})"))->encode(text));
+}
+
+// The path through a whole text, which the model settles stretch by stretch.
+TEST(Models, SettleLongTextsToTheSamePath) {
+    const std::pair<std::string, float> tokens[] = {{"?", 0},      {"a", -1.1f},   {"b", -2.3f},
+                                                    {"ab", -3.f},  {"ba", -3.3f},  {"aba", -4.7f},
+                                                    {"bb", -3.9f}, {"aaa", -3.2f}, {"abab", -5.1f}};
+    std::mt19937 random(4);
+    std::string text;
+    while (text.size() < 400'000) text += "abc"[random() % 64 == 0 ? 2 : random() % 2];
+    SentencePieceFile file{.unknown = 0};
+    for (const auto& [token, score] : tokens) file.pieces.push_back({token, score});
+    file.pieces[0].kind = SentencePieceFile::Kind::Unknown;
+    file.add_dummy_prefix = file.remove_extra_spaces = false;
+
+    std::vector<float> best(text.size() + 1, -INFINITY);
+    std::vector<std::size_t> last(text.size() + 1);
+    best[0] = 0;
+    for (std::size_t at = 0; at < text.size(); ++at)
+        for (std::size_t id = 0; id < std::size(tokens); ++id) {
+            const bool unknown = id == 0;
+            const std::size_t length = unknown ? 1 : tokens[id].first.size();
+            if (unknown ? text[at] != 'c' : text.compare(at, length, tokens[id].first) != 0) continue;
+            const float score = unknown ? (-5.1f - 10) + best[at] : tokens[id].second + best[at];
+            if (score > best[at + length]) best[at + length] = score, last[at + length] = id;
+        }
+    Ids expected;
+    for (std::size_t at = text.size(); at > 0; at -= last[at] == 0 ? 1 : tokens[last[at]].first.size())
+        if (last[at] != 0 || expected.empty() || expected.back() != 0)
+            expected.push_back(static_cast<std::int64_t>(last[at]));
+    std::reverse(expected.begin(), expected.end());
+    EXPECT_EQ(make_sentencepiece(file, {}, "test.model")->encode(text), expected);
 }
 
 TEST(Models, HaveNoLongAffixes) {
