@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "formats/json.h"
 #include "inference/chat_turns.h"
+#include "tokenizers/utf8.h"
 
 namespace tessera::cli {
 namespace {
@@ -18,7 +19,7 @@ std::string beginning_of(const std::string& text) {
     constexpr std::size_t longest = 40;
     if (text.size() <= longest) return one_line(text);
     std::size_t end = longest;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // not within a character
+    while (end > 0 && tokenizers::continues_character(text[end])) --end;  // not within a character
     return one_line(text.substr(0, end)) + "…";
 }
 

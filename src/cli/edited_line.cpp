@@ -1,12 +1,11 @@
 #include "cli/edited_line.h"
+#include "tokenizers/utf8.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace tessera::cli {
 namespace {
-
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }  // a character of UTF-8
 
 constexpr char control(char letter) { return static_cast<char>(letter & 0x1f); }
 
@@ -92,14 +91,14 @@ void EditedLine::erase(std::size_t begin, std::size_t end) {
 }
 
 std::size_t EditedLine::before(std::size_t at) const {
-    while (at > 0 && continues(text_[--at]))
+    while (at > 0 && tokenizers::continues_character(text_[--at]))
         ;
     return at;
 }
 
 std::size_t EditedLine::after(std::size_t at) const {
     if (at < text_.size()) ++at;
-    while (at < text_.size() && continues(text_[at])) ++at;
+    while (at < text_.size() && tokenizers::continues_character(text_[at])) ++at;
     return at;
 }
 

@@ -1,4 +1,5 @@
 #include "cli/terminal_text.h"
+#include "tokenizers/utf8.h"
 
 #include <unistd.h>
 #include <utf8proc.h>
@@ -29,12 +30,10 @@ std::string written_out(const char* form, std::uint32_t value) {
 // How many bytes the character that begins with this one has; 1 where none can begin so.
 std::size_t length_of(unsigned char lead) { return lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1; }
 
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
-
 // Where the last character begins if more of it may follow, or a carriage return that the end of a line may follow.
 std::size_t end_of_whole(std::string_view text) {
     std::size_t begin = text.size();
-    while (begin > 0 && text.size() - begin < 3 && continues(text[begin - 1])) --begin;
+    while (begin > 0 && text.size() - begin < 3 && tokenizers::continues_character(text[begin - 1])) --begin;
     if (begin == 0) return text.size();
     --begin;
     if (text[begin] == '\r' && begin + 1 == text.size()) return begin;

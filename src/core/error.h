@@ -11,7 +11,7 @@ namespace tessera {
 
 class Error : public std::runtime_error {
    public:
-    using std::runtime_error::runtime_error;
+    explicit Error(const std::string& text);  // what() ends at a zero byte, so one is written out as \0
 };
 
 inline void append_text(std::string& text, std::string_view part) { text += part; }

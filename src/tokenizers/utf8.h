@@ -35,6 +35,9 @@ inline std::size_t character_before(std::string_view text, std::size_t position)
 
 void append_character(std::string& text, char32_t character);
 
+// Whether a byte goes on with a character of UTF-8 that an earlier one began.
+constexpr bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0u) == 0x80; }
+
 // Characters of valid text: bytes that continue none.
 inline std::int64_t character_count(std::string_view text) {
     std::int64_t count = 0;

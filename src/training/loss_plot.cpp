@@ -1,4 +1,5 @@
 #include "training/loss_plot.h"
+#include "tokenizers/utf8.h"
 
 #include <algorithm>
 
@@ -89,7 +90,7 @@ std::string shortened(const std::string& title) {
     constexpr std::size_t most = 36;
     if (title.size() <= most) return title;
     std::size_t end = most;
-    while (end > 0 && (title[end] & 0xc0) == 0x80) --end;
+    while (end > 0 && tokenizers::continues_character(title[end])) --end;
     return title.substr(0, end) + "…";
 }
 
