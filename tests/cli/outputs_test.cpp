@@ -209,8 +209,8 @@ TEST_F(Outputs, APersonsRecipeIsNotReplaced) {
 
 TEST_F(Outputs, SingleFilesTakeNobodysPlace) {
     formats::write_png(folder_ / "in.png", formats::Image(8, 8));
-    folder_.write("notes.txt", "mine");
-    for (const char* name : {"notes.txt", "book.txt"}) {
+    for (const char* name : {"notes.png", "book.jpg"}) {
+        folder_.write(name, "mine");
         const std::string before = folder_.read(name);
         expect_refusal(1, {"regress", "-o", at(name)}, {name, "holds something else"});
         expect_refusal(1, {"scenes", "preview", at("set.scenes.json"), "-o", at(name)}, {name, "holds something else"});
