@@ -1,6 +1,7 @@
 #include "models/weights.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -118,6 +119,13 @@ bool same_but_for_ones(const Shape& a, const Shape& b) {
     return dense(a) == dense(b);
 }
 
+bool same_bytes(const Tensor& a, const Tensor& b) {
+    if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+    const Tensor left = a.contiguous_copy_if_needed(), right = b.contiguous_copy_if_needed();
+    return std::memcmp(left.view().data, right.view().data,
+                       static_cast<std::size_t>(bytes_of(a.dtype(), a.elements()))) == 0;
+}
+
 class Loader {
    public:
     Loader(const WeightTable& table, const formats::TensorMap& tensors, const std::string& source)
@@ -127,7 +135,9 @@ class Loader {
             return entry.first.starts_with(prefix);
         });
         for (const auto& [name, tensor] : tensors) {
-            tensors_.emplace(canonical_name(table, name), tensor);
+            const auto [other, is_first] = tensors_.emplace(canonical_name(table, name), tensor);
+            check(is_first || same_bytes(other->second, tensor), source, ": tensor '", name,
+                  "' differs from another that stands for '", other->first, "' too: the model has one tensor for both");
         }
         if (bare) bare_prefix_ = prefix;
     }

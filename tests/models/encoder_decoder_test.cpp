@@ -251,6 +251,21 @@ TEST(EncoderDecoderCheckpoint, DuplicatesOfTheEmbeddingAreUnderstood) {
     expect_loads_as(*model, checkpoint);
 }
 
+// One of them would be used for all, in silence.
+TEST(EncoderDecoderCheckpoint, EmbeddingsThatAreNotSharedAreRefused) {
+    for (const std::string& family : {t5, bart, marian}) {
+        const std::string prefix = family == t5 ? "" : "model.";
+        std::unique_ptr<Model> model;
+        formats::Checkpoint checkpoint = checkpoint_of(family, model);
+        const Tensor shared = checkpoint.tensors.at(prefix + "shared.weight");
+        checkpoint.tensors[prefix + "encoder.embed_tokens.weight"] = shared;
+        checkpoint.tensors[prefix + "decoder.embed_tokens.weight"] = shared.clone();
+        expect_loads_as(*model, checkpoint);
+        checkpoint.tensors[prefix + "decoder.embed_tokens.weight"] = Tensor::zeros(shared.shape());
+        expect_error([&] { load(checkpoint); }, {"embed_tokens", "shared", "differs"});
+    }
+}
+
 TEST(EncoderDecoderCheckpoint, ABareModelLacksPrefixAndLogitsBias) {
     std::unique_ptr<Model> model;
     formats::Checkpoint checkpoint = checkpoint_of(bart, model);
