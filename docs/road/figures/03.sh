@@ -7,12 +7,12 @@ text=data/moby-dick/validation.txt
 
 row transformer
 train recipes/transformer.quick.json
-measure score score $text --window 128
+measure score score $text
 measure eval eval $text
 
 full_row transformer-full
 train recipes/transformer.full.json
-measure score score $text --window 256
+measure score score $text
 
 row curves
 compare "recurrent models and a Transformer" $(model_of 02 elman) $(model_of 02 gru) $(model_of 02 lstm) $(model_of 03 transformer)
