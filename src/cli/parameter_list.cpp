@@ -8,7 +8,7 @@
 #include "models/adapters.h"
 #include "models/catalog.h"
 #include "models/parameter_names.h"
-#include "training/starting_model.h"
+#include "models/stored_weights.h"
 
 namespace tessera::cli {
 namespace {
@@ -35,7 +35,7 @@ std::vector<Listed> listed(const std::string& source) {
     std::vector<Listed> list;
     for (const models::StoredParameter& parameter : models::stored_parameters(*model))
         list.push_back({parameter.name, parameter.shape, stated_dtype(config)});
-    const bool has_file = std::filesystem::exists(source) && training::has_weights(source);
+    const bool has_file = std::filesystem::exists(source) && models::has_weights(source);
     if (!has_file || models::is_adapter_folder(source)) return list;
     const formats::Checkpoint checkpoint = models::open(source);
     formats::TensorMap tensors;

@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A folder's weights are called model.safetensors, model.fp16.safetensors or model.safetensors.index.json.
-bool has_weights(const fs::path& path) {
+bool has_model_weights(const fs::path& path) {
     std::error_code error;
     if (!fs::is_directory(path, error)) return fs::is_regular_file(path, error) && path.extension() != ".json";
     for (auto entry = fs::directory_iterator(path, error); !error && entry != fs::directory_iterator();
@@ -25,8 +25,16 @@ bool has_weights(const fs::path& path) {
 
 }  // namespace
 
+bool has_weights(const fs::path& path) {
+    if (!fs::is_directory(path)) return path.extension() == ".gguf" || path.extension() == ".bin";
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(path, error))
+        if (entry.path().extension() == ".safetensors") return true;
+    return false;
+}
+
 std::vector<StoredWeights> stored_weights(const fs::path& path) {
-    if (!has_weights(path)) return {};
+    if (!has_model_weights(path)) return {};
     std::map<DType, StoredWeights> by_dtype;
     const auto count = [&](const auto& tensors) {
         for (const auto& [name, tensor] : tensors) {

@@ -17,4 +17,7 @@ struct StoredWeights {
 // By bytes, the most first. Empty where there are no weights: a config.json, a preset, a folder of these alone.
 std::vector<StoredWeights> stored_weights(const std::filesystem::path& folder_or_file);
 
+// Whether a file or a folder holds weights, of a model or of adapters.
+bool has_weights(const std::filesystem::path& path);
+
 }  // namespace tessera::models

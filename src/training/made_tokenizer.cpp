@@ -21,11 +21,9 @@ namespace fs = std::filesystem;
 using formats::Json;
 
 constexpr const char* named[] = {"<pad>", "</s>", "<s>", "<unk>", "<mask>"};
-// As in MadeOf.
-constexpr const char* names[] = {"characters", "bytes", "words", "bpe", "unigram", "wordpiece"};
 constexpr const char* roles[] = {"pad_token", "eos_token", "bos_token", "unk_token", "mask_token"};
 
-const char* name_of(MadeOf kind) { return names[static_cast<std::size_t>(kind)]; }
+const char* name_of(MadeOf kind) { return made_of_names[static_cast<std::size_t>(kind)]; }
 bool is_learned(MadeOf kind) { return kind >= MadeOf::bpe; }
 
 using Pieces = std::set<std::string>;
@@ -166,12 +164,6 @@ void learn_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
 }
 
 }  // namespace
-
-std::optional<MadeOf> made_of(const std::string& name) {
-    const auto known = std::find(std::begin(names), std::end(names), name);
-    if (known == std::end(names)) return std::nullopt;
-    return static_cast<MadeOf>(known - std::begin(names));
-}
 
 void make_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
     if (is_learned(wanted.kind)) return learn_tokenizer(wanted, folder);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 namespace tessera::training {
 
 enum class MadeOf : std::uint8_t { characters, bytes, words, bpe, unigram, wordpiece };
+constexpr const char* made_of_names[] = {"characters", "bytes", "words", "bpe", "unigram", "wordpiece"};
 
 struct MadeTokenizer {
     MadeOf kind = MadeOf::characters;
@@ -23,7 +25,11 @@ struct MadeTokenizer {
 };
 
 // By the names of the kinds: "characters" and so on.
-std::optional<MadeOf> made_of(const std::string& name);
+inline std::optional<MadeOf> made_of(const std::string& name) {
+    for (std::size_t kind = 0; kind < std::size(made_of_names); ++kind)
+        if (name == made_of_names[kind]) return static_cast<MadeOf>(kind);
+    return std::nullopt;
+}
 
 // tokenizer.json and tokenizer_config.json in the folder. Ids: <pad> 0, </s> 1, <s> 2, <unk> 3, <mask> 4, the
 // sentinels, then what the data is made of, sorted.

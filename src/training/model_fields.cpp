@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "models/catalog.h"
+#include "models/stored_weights.h"
 #include "training/recipe_keys.h"
-#include "training/starting_model.h"
 
 namespace tessera::training {
 namespace {
@@ -39,7 +39,7 @@ Json fitting(const Json& old, const std::optional<Json>& value, const std::strin
 }  // namespace
 
 Json configuration_named(const std::string& model, const std::string& source) {
-    check(!has_weights(model), source, ": ", model, " has weights, whose sizes cannot be changed");
+    check(!models::has_weights(model), source, ": ", model, " has weights, whose sizes cannot be changed");
     return models::config_named(model).json();
 }
 

@@ -12,6 +12,7 @@
 #include "models/dtype_names.h"
 #include "models/gguf_checkpoint.h"
 #include "models/new_head.h"
+#include "models/stored_weights.h"
 #include "models/vision.h"
 #include "training/made_tokenizer.h"
 
@@ -45,7 +46,7 @@ constexpr std::uint64_t lora_use = 4;  // of the recipe's seed
 
 bool starts_from_weights(const Recipe& recipe) {
     const Json& model = *recipe.resolved.json().find("model");
-    return model.is_string() && fs::exists(model.as_string()) && has_weights(model.as_string()) &&
+    return model.is_string() && fs::exists(model.as_string()) && models::has_weights(model.as_string()) &&
            !recipe.resolved.boolean("from_scratch");
 }
 
@@ -220,14 +221,6 @@ void load_checkpoint(StartingModel& start, const Recipe& recipe, const std::vect
 }
 
 }  // namespace
-
-bool has_weights(const fs::path& path) {
-    if (!fs::is_directory(path)) return path.extension() == ".gguf" || path.extension() == ".bin";
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(path, error))
-        if (entry.path().extension() == ".safetensors") return true;
-    return false;
-}
 
 fs::path model_folder(const Recipe& recipe) {
     const Json& model = *recipe.resolved.json().find("model");

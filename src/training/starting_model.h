@@ -44,8 +44,6 @@ struct StartingOptions {
 
 StartingModel starting_model(const Recipe& recipe, const StartingOptions& options);
 
-// Whether a file or a folder holds a model's weights.
-bool has_weights(const std::filesystem::path& path);
 // The folder of the recipe's model; empty where it is a preset or the config itself.
 std::filesystem::path model_folder(const Recipe& recipe);
 // Copies what goes with a model, a folder or a file: its tokenizer, and how pictures are prepared, where it has any.
