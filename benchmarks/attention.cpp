@@ -1,6 +1,6 @@
 // Fused attention: its rate against that of a matrix product, its memory against the length, and the price of a token
 // under a sliding window. Causal; of the square of scores only the half that is seen counts.
-#include "ops/attention.h"
+#include "tessera/ops/attention.h"
 
 #include <fmt/core.h>
 
@@ -8,8 +8,8 @@
 
 #include "benchmarks/limits.h"
 #include "benchmarks/support.h"
-#include "core/memory.h"
-#include "tensor/tape.h"
+#include "tessera/core/memory.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::benchmarks {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "core/parallel.h"
+#include "tessera/core/parallel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::benchmarks {

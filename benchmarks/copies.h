@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "benchmarks/support.h"
-#include "tensor/tensor.h"
+#include "tessera/tensor/tensor.h"
 
 namespace tessera::benchmarks {
 

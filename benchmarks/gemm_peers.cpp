@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "benchmarks/machine.h"
-#include "core/error.h"
-#include "core/parallel.h"
+#include "tessera/core/error.h"
+#include "tessera/core/parallel.h"
 
 namespace tessera::benchmarks {
 namespace {

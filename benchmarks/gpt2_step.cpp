@@ -1,16 +1,16 @@
 #include "benchmarks/gpt2_step.h"
 
 #include "benchmarks/support.h"
-#include "ops/attention.h"
-#include "ops/binary.h"
-#include "ops/concat.h"
-#include "ops/cross_entropy.h"
-#include "ops/gather.h"
-#include "ops/linear.h"
-#include "ops/norm.h"
-#include "ops/unary.h"
-#include "ops/views.h"
-#include "tensor/tape.h"
+#include "tessera/ops/attention.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/concat.h"
+#include "tessera/ops/cross_entropy.h"
+#include "tessera/ops/gather.h"
+#include "tessera/ops/linear.h"
+#include "tessera/ops/norm.h"
+#include "tessera/ops/unary.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::benchmarks {
 

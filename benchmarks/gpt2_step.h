@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "tensor/tensor.h"
-#include "training/adamw.h"
-#include "training/parameter_buffer.h"
+#include "tessera/tensor/tensor.h"
+#include "tessera/training/optimizers/adamw.h"
+#include "tessera/training/optimizers/parameter_buffer.h"
 
 namespace tessera::benchmarks {
 

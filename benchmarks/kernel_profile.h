@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/slot.h"
+#include "tessera/kernels/slot.h"
 
 namespace tessera::benchmarks {
 

@@ -9,10 +9,10 @@
 #include "benchmarks/ladder_drawing.h"
 #include "benchmarks/limits.h"
 #include "benchmarks/support.h"
-#include "core/error.h"
-#include "ops/attention.h"
-#include "ops/matmul.h"
-#include "ops/views.h"
+#include "tessera/core/error.h"
+#include "tessera/ops/attention.h"
+#include "tessera/ops/matmul.h"
+#include "tessera/ops/views.h"
 
 namespace tessera::benchmarks {
 namespace {

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "benchmarks/ladder.h"
-#include "core/parallel.h"
-#include "tensor/tensor.h"
+#include "tessera/core/parallel.h"
+#include "tessera/tensor/tensor.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "benchmarks/ladder_attention_simd.cpp"

@@ -3,7 +3,7 @@
 #include "benchmarks/copies.h"
 #include "benchmarks/gemm_peers.h"
 #include "benchmarks/support.h"
-#include "core/error.h"
+#include "tessera/core/error.h"
 
 namespace tessera::benchmarks {
 namespace {

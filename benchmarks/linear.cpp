@@ -1,12 +1,12 @@
 // `linear` at the shapes of GPT-2 and of a small Llama, forward and backward through the tape, against the fastest bare
 // matrix product of the same sizes.
-#include "ops/linear.h"
+#include "tessera/ops/linear.h"
 
 #include <fmt/core.h>
 
 #include "benchmarks/gemm_peers.h"
 #include "benchmarks/support.h"
-#include "tensor/tape.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::benchmarks {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "benchmarks/report.h"
-#include "core/error.h"
-#include "core/parallel.h"
+#include "tessera/core/error.h"
+#include "tessera/core/parallel.h"
 
 namespace tessera::benchmarks {
 namespace {

@@ -3,13 +3,13 @@
 // written counts once.
 #include "benchmarks/copies.h"
 #include "benchmarks/support.h"
-#include "kernels/optimizer.h"
-#include "ops/binary.h"
-#include "ops/gated.h"
-#include "ops/norm.h"
-#include "ops/softmax.h"
-#include "ops/views.h"
-#include "tensor/tape.h"
+#include "tessera/kernels/optimizer.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/gated.h"
+#include "tessera/ops/norm.h"
+#include "tessera/ops/softmax.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::benchmarks {
 namespace {

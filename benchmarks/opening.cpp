@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "benchmarks/support.h"
-#include "core/memory.h"
-#include "inference/generator.h"
-#include "models/catalog.h"
+#include "tessera/core/memory.h"
+#include "tessera/inference/generator.h"
+#include "tessera/models/catalog.h"
 
 namespace tessera::benchmarks {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "benchmarks/support.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::benchmarks {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/error.h"
-#include "core/memory.h"
+#include "tessera/core/error.h"
+#include "tessera/core/memory.h"
 
 namespace tessera::benchmarks {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "benchmarks/limits.h"
 #include "benchmarks/machine.h"
-#include "core/error.h"
-#include "core/parallel.h"
+#include "tessera/core/error.h"
+#include "tessera/core/parallel.h"
 
 namespace tessera::benchmarks {
 namespace {

@@ -3,21 +3,21 @@
 #include <filesystem>
 
 #include "benchmarks/support.h"
-#include "core/parallel.h"
-#include "data/scenes.h"
+#include "tessera/core/parallel.h"
+#include "tessera/scenes/scenes.h"
 
 namespace tessera::benchmarks {
 namespace {
 
-data::SceneSettings settings() {
+scenes::SceneSettings settings() {
     const std::string parts = std::filesystem::path(results_folder()).parent_path().parent_path() / "data";
     formats::Json file = formats::Json::object().set("size", 128).set("pictures", 1 << 30).set("parts", parts);
     if (std::filesystem::exists(parts + "/emoji"))
         file.set("styles", formats::Json::array().push_back("google").push_back("twitter"));
-    return data::read_scene_settings(formats::Config(file, "the benchmark's scenes"));
+    return scenes::read_scene_settings(formats::Config(file, "the benchmark's scenes"));
 }
 
-double pictures_per_second(const data::Scenes& scenes, int threads) {
+double pictures_per_second(const scenes::Scenes& scenes, int threads) {
     const int before = thread_count();
     set_thread_count(threads);
     const std::int64_t count = 256 * threads;
@@ -33,8 +33,8 @@ double pictures_per_second(const data::Scenes& scenes, int threads) {
 }
 
 void run() {
-    std::unique_ptr<data::Scenes> scenes;
-    const double opening = seconds_once([&] { scenes = std::make_unique<data::Scenes>(settings()); });
+    std::unique_ptr<scenes::Scenes> scenes;
+    const double opening = seconds_once([&] { scenes = std::make_unique<scenes::Scenes>(settings()); });
     report({.name = "opening the scene set", .ours = opening, .unit = "s"});
     const double needed = 2000.0 / 16;
     for (const int threads : {1, thread_count()}) {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/parallel.h"
-#include "core/random.h"
+#include "tessera/core/parallel.h"
+#include "tessera/core/random.h"
 
 namespace tessera::benchmarks {
 namespace {

@@ -8,9 +8,9 @@
 #include <iterator>
 
 #include "benchmarks/support.h"
-#include "core/error.h"
-#include "formats/json.h"
-#include "tokenizers/tokenizer.h"
+#include "tessera/core/error.h"
+#include "tessera/formats/json.h"
+#include "tessera/tokenizers/tokenizer.h"
 
 namespace tessera::benchmarks {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "benchmarks/machine.h"
 #include "benchmarks/support.h"
-#include "core/parallel.h"
+#include "tessera/core/parallel.h"
 
 namespace tessera::benchmarks {
 

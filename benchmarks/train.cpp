@@ -13,11 +13,11 @@
 #include "benchmarks/peer_process.h"
 #include "benchmarks/support.h"
 #include "benchmarks/torch_peer.h"
-#include "core/error.h"
-#include "core/parallel.h"
-#include "core/random.h"
-#include "formats/image.h"
-#include "formats/json.h"
+#include "tessera/core/error.h"
+#include "tessera/core/parallel.h"
+#include "tessera/core/random.h"
+#include "tessera/formats/image/image.h"
+#include "tessera/formats/json.h"
 
 namespace tessera::benchmarks {
 namespace {

@@ -4,11 +4,11 @@
 #include <array>
 
 #include "benchmarks/support.h"
-#include "core/memory.h"
-#include "ops/attention.h"
 #include "ops/window_ways_reference.h"
-#include "tensor/tape.h"
-#include "training/line_chart.h"
+#include "tessera/core/memory.h"
+#include "tessera/ops/attention.h"
+#include "tessera/plots/line_chart.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::benchmarks {
 namespace {
@@ -50,7 +50,7 @@ double peak_bytes_of(const Side& side) {
 }
 
 // Each way's milliseconds and mebibytes at one length join the charts.
-void measure(std::int64_t length, training::LineChart& time, training::LineChart& memory) {
+void measure(std::int64_t length, plots::LineChart& time, plots::LineChart& memory) {
     std::vector<Side> sides;
     std::vector<std::size_t> which;
     for (std::size_t i = 0; i < ways.size(); ++i)
@@ -83,7 +83,7 @@ void measure(std::int64_t length, training::LineChart& time, training::LineChart
 void run() {
     const NoGrad no_grad;
     const std::string what = fmt::format("A window of {} keys, {} heads of {}: ", window, heads, width);
-    training::LineChart time{what + "time", "tokens", "milliseconds", {}, true},
+    plots::LineChart time{what + "time", "tokens", "milliseconds", {}, true},
         memory{what + "memory", "tokens", "MiB", {}, true};
     for (const Way& way : ways)
         for (auto* chart : {&time, &memory}) chart->lines.push_back({way.name, {}});

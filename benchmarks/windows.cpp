@@ -2,9 +2,9 @@
 #include <fmt/core.h>
 
 #include "benchmarks/support.h"
-#include "core/memory.h"
-#include "models/catalog.h"
-#include "tensor/tape.h"
+#include "tessera/core/memory.h"
+#include "tessera/models/catalog.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::benchmarks {
 namespace {

@@ -17,7 +17,7 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake before 3.26 does not know 
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 endif()
 
-file(GLOB CUDA_KERNEL_SOURCES CONFIGURE_DEPENDS src/kernels/cuda/*.cu)
+file(GLOB CUDA_KERNEL_SOURCES CONFIGURE_DEPENDS src/tessera/kernels/cuda/*.cu)
 add_library(tessera_cuda OBJECT ${CUDA_KERNEL_SOURCES})
 target_include_directories(tessera_cuda PRIVATE src)
 target_compile_options(tessera_cuda PRIVATE -gencode=arch=compute_90a,code=sm_90a --expt-relaxed-constexpr

@@ -9,7 +9,7 @@ foreach(file ${PRESET_FILES})
 endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/presets_data.cpp CONTENT [[
 // Generated from configs/ by cmake/presets.cmake.
-#include "models/presets.h"
+#include "tessera/models/presets.h"
 
 namespace tessera::models {
 namespace {

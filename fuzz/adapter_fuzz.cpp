@@ -2,9 +2,9 @@
 #include <cstdlib>
 
 #include "made_tensors.h"
-#include "models/adapters.h"
-#include "models/catalog.h"
 #include "scratch_folder.h"
+#include "tessera/models/adapters/adapters.h"
+#include "tessera/models/catalog.h"
 
 using namespace tessera;
 using formats::Json;

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <random>
 
-#include "models/catalog.h"
-#include "models/summary.h"
+#include "tessera/models/catalog.h"
+#include "tessera/models/summary.h"
 
 using namespace tessera;
 using formats::Json;

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "formats/gguf.h"
-#include "formats/gguf_tokenizer.h"
-#include "models/catalog.h"
-#include "models/gguf_checkpoint.h"
+#include "tessera/formats/gguf.h"
+#include "tessera/formats/gguf_tokenizer.h"
+#include "tessera/models/catalog.h"
+#include "tessera/models/import/gguf_checkpoint.h"
 
 namespace {
 

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "core/error.h"
-#include "formats/resize.h"
-#include "formats/transparent_image.h"
 #include "made_image.h"
+#include "tessera/core/error.h"
+#include "tessera/formats/image/resize.h"
+#include "tessera/formats/image/transparent_image.h"
 
 namespace {
 

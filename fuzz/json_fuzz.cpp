@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "formats/config.h"
+#include "tessera/formats/config.h"
 
 using namespace tessera;
 using formats::Config;

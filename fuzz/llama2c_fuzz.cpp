@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/error.h"
-#include "models/llama2c_checkpoint.h"
-#include "models/llama2c_tokenizer.h"
+#include "tessera/core/error.h"
+#include "tessera/models/import/llama2c_checkpoint.h"
+#include "tessera/models/import/llama2c_tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace tessera;

@@ -1,8 +1,8 @@
 // Tensors of the fuzzer's choice: of a few shapes that fit one another, and of some that fit nothing.
 #pragma once
 
-#include "formats/safetensors.h"
 #include "taken_bytes.h"
+#include "tessera/formats/safetensors.h"
 
 inline tessera::Tensor made_tensor(TakenBytes& in) {
     using tessera::DType;

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/json.h"
+#include "tessera/formats/json.h"
 
 class MadeTokenizer {
    public:

@@ -2,8 +2,8 @@
 #include <cstdlib>
 
 #include "made_tensors.h"
-#include "parity/parity.h"
 #include "scratch_folder.h"
+#include "tessera/parity/parity.h"
 
 using namespace tessera;
 

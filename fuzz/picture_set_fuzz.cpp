@@ -2,10 +2,10 @@
 // its first example to its last.
 #include <cstdlib>
 
-#include "core/error.h"
-#include "data/labelled_pictures.h"
-#include "data/token_file.h"
 #include "scratch_folder.h"
+#include "tessera/core/error.h"
+#include "tessera/data/labelled_images.h"
+#include "tessera/data/token_file.h"
 
 using namespace tessera;
 

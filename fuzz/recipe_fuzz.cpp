@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "core/error.h"
-#include "training/recipe.h"
-#include "training/recipe_keys.h"
+#include "tessera/core/error.h"
+#include "tessera/training/recipe/recipe.h"
+#include "tessera/training/recipe/recipe_keys.h"
 
 using namespace tessera;
 

@@ -11,9 +11,9 @@
 #include <ctime>
 #include <string>
 
-#include "core/error.h"
-#include "tokenizers/jinja/interpreter.h"
-#include "tokenizers/jinja/parser.h"
+#include "tessera/core/error.h"
+#include "tessera/jinja/interpreter.h"
+#include "tessera/jinja/parser.h"
 
 // Memory in use, and the most since it was last asked.
 struct Memory {
@@ -43,7 +43,7 @@ struct Memory {
     std::abort();
 }
 
-inline std::string rendered(const tessera::tokenizers::jinja::Template& source, const tessera::formats::Json& values) {
+inline std::string rendered(const tessera::jinja::Template& source, const tessera::formats::Json& values) {
     namespace jinja = tessera::tokenizers::jinja;
     const jinja::Limits limits{.steps = 20'000, .bytes = 8 << 20, .output = 1 << 20};
     Memory::count();

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "formats/safetensors.h"
+#include "tessera/formats/safetensors.h"
 
 using namespace tessera;
 

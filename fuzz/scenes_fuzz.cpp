@@ -2,14 +2,14 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "data/scene_settings.h"
+#include "tessera/scenes/scene_settings.h"
 
 using namespace tessera;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     try {
         const auto json = formats::Json::parse({reinterpret_cast<const char*>(bytes), size}, "fuzz.scenes.json");
-        const data::SceneSettings settings = data::read_scene_settings(formats::Config(json, "fuzz.scenes.json"));
+        const scenes::SceneSettings settings = scenes::read_scene_settings(formats::Config(json, "fuzz.scenes.json"));
         std::int64_t weights = 0;
         for (const std::int64_t weight : settings.weights) weights += weight;
         const bool shows_things = settings.shapes || !settings.objects.empty();

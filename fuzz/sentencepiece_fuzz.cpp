@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/error.h"
 #include "streamed_text.h"
-#include "tokenizers/sentencepiece.h"
+#include "tessera/core/error.h"
+#include "tessera/tokenizers/sentencepiece/sentencepiece.h"
 
 using namespace tessera::tokenizers;
 

@@ -1,5 +1,5 @@
 // parallel_for on one thread, in place of core/parallel.cpp: no OpenMP of another compiler, and failures that repeat.
-#include "core/parallel.h"
+#include "tessera/core/parallel.h"
 
 namespace tessera {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "tokenizers/stream_decoder.h"
-#include "tokenizers/utf8.h"
+#include "tessera/text/utf8.h"
+#include "tessera/tokenizers/stream_decoder.h"
 
 inline void check_parts(const tessera::tokenizers::Tokenizer& tokenizer, std::string_view text,
                         const tessera::tokenizers::Ids& ids) {
@@ -25,7 +25,7 @@ inline void check_streamed_text(const tessera::tokenizers::Tokenizer& tokenizer,
     for (const std::int64_t id : ids) {
         if (id < 0 || id >= tokenizer.size()) std::abort();
         const std::string piece = decoder.add(id);
-        if (!tessera::tokenizers::is_valid_utf8(piece)) std::abort();
+        if (!tessera::text::is_valid_utf8(piece)) std::abort();
         streamed += piece;
     }
     if (streamed + decoder.finish() != tokenizer.decode(ids, skip_special)) std::abort();

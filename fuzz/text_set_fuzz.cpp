@@ -2,12 +2,12 @@
 // first example to its last.
 #include <cstdlib>
 
-#include "core/error.h"
-#include "data/documents.h"
-#include "data/labelled_texts.h"
-#include "data/picture_texts.h"
-#include "data/text_pairs.h"
 #include "scratch_folder.h"
+#include "tessera/core/error.h"
+#include "tessera/data/documents.h"
+#include "tessera/data/image_texts.h"
+#include "tessera/data/labelled_texts.h"
+#include "tessera/data/text_pairs.h"
 
 using namespace tessera;
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "core/error.h"
-#include "formats/json.h"
 #include "made_tokenizer.h"
 #include "streamed_text.h"
-#include "tokenizers/limits.h"
-#include "tokenizers/tokenizer_json.h"
+#include "tessera/core/error.h"
+#include "tessera/formats/json.h"
+#include "tessera/tokenizers/json/tokenizer_json.h"
+#include "tessera/tokenizers/limits.h"
 
 using namespace tessera;
 

@@ -11,9 +11,9 @@
 #include <fstream>
 
 #include "cli/program.h"
-#include "formats/json.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
+#include "tessera/formats/json.h"
 
 namespace tessera {
 namespace {

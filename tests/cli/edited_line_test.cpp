@@ -1,8 +1,8 @@
 // The editor of a chat without a terminal: keys become texts, texts become rows.
 #include <gtest/gtest.h>
 
-#include "cli/edited_line.h"
-#include "cli/text_rows.h"
+#include "tessera/cli/terminal/edited_line.h"
+#include "tessera/cli/terminal/text_rows.h"
 
 namespace tessera::cli {
 namespace {

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
-#include "formats/checkpoint.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
+#include "tessera/formats/checkpoint.h"
 
 namespace tessera {
 namespace {

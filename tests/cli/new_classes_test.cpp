@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
-#include "formats/image.h"
-#include "formats/json.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
+#include "tessera/formats/image/image.h"
+#include "tessera/formats/json.h"
 
 namespace tessera {
 namespace {

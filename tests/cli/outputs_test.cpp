@@ -7,10 +7,10 @@
 #include <sstream>
 
 #include "cli/program.h"
-#include "formats/atomic_file.h"
-#include "formats/checkpoint.h"
-#include "formats/image.h"
 #include "support/temporary_folder.h"
+#include "tessera/formats/atomic_file.h"
+#include "tessera/formats/checkpoint.h"
+#include "tessera/formats/image/image.h"
 
 namespace tessera {
 namespace {

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
-#include "formats/checkpoint.h"
-#include "formats/json.h"
 #include "support/goldens.h"
+#include "tessera/formats/checkpoint.h"
+#include "tessera/formats/json.h"
 
 namespace tessera {
 namespace {

@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
-#include "core/error.h"
-#include "formats/image.h"
-#include "formats/json.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
+#include "tessera/core/error.h"
+#include "tessera/formats/image/image.h"
+#include "tessera/formats/json.h"
 
 namespace tessera {
 namespace {

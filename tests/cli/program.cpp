@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "core/error.h"
 #include "support/temporary_folder.h"
+#include "tessera/core/error.h"
 
 namespace tessera::testing {
 namespace {

@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include "cli/program.h"
-#include "data/picture_examples.h"
-#include "formats/json.h"
 #include "support/scene_set.h"
+#include "tessera/formats/json.h"
+#include "tessera/training/objectives/image_examples.h"
 
 namespace tessera::testing {
 namespace {
@@ -30,12 +30,12 @@ TEST(ScenesCommand, WhatIsWrittenIsTheSet) {
     const SceneSet set;
     const std::string file = set.file(everything).string(), out = (set.folder / "out").string();
     expect_success({"scenes", "write", file, "-o", out, "--count", "9", "--from", "3"});
-    const auto written = data::open_picture_examples({out + "/scenes.jsonl"});
-    const data::Scenes scenes{std::filesystem::path(file)};
+    const auto written = training::open_picture_examples({out + "/scenes.jsonl"});
+    const scenes::Scenes scenes{std::filesystem::path(file)};
     ASSERT_EQ(written->size(), 9);
     for (std::int64_t i = 0; i < 9; ++i) {
-        const data::PictureExample example = written->at(i);
-        const data::Scene scene = scenes.at(i + 3);
+        const training::PictureExample example = written->at(i);
+        const scenes::Scene scene = scenes.at(i + 3);
         EXPECT_EQ(example.picture, scene.picture);
         EXPECT_EQ(example.prefix, scene.prefix);
         EXPECT_EQ(example.suffix, scene.suffix);
@@ -45,11 +45,11 @@ TEST(ScenesCommand, WhatIsWrittenIsTheSet) {
 TEST(ScenesCommand, TextsStandOneALine) {
     const SceneSet set;
     const std::string file = set.file(everything).string();
-    const data::Scenes scenes{std::filesystem::path(file)};
+    const scenes::Scenes scenes{std::filesystem::path(file)};
     std::istringstream lines(expect_success({"scenes", "texts", file, "--from", "395"}).out);
     std::int64_t index = 395;
     for (std::string line; std::getline(lines, line); ++index) {
-        const data::Scene scene = scenes.texts_at(index);
+        const scenes::Scene scene = scenes.texts_at(index);
         EXPECT_EQ(line, scene.prefix + "\t" + scene.suffix);
     }
     EXPECT_EQ(index, 400);

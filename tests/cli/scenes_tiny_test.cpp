@@ -4,9 +4,9 @@
 #include <array>
 
 #include "cli/program.h"
-#include "formats/json.h"
 #include "support/goldens.h"
 #include "support/scene_set.h"
+#include "tessera/formats/json.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,5 +1,5 @@
 // tessera embed --similarity: which texts are alike.
-#include "cli/similarity_table.h"
+#include "tessera/cli/commands/similarity_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Texts that a model writes, where a terminal could obey them.
-#include "cli/terminal_text.h"
+#include "tessera/cli/terminal/terminal_text.h"
 
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
-#include "formats/json.h"
 #include "support/temporary_folder.h"
+#include "tessera/formats/json.h"
 
 namespace tessera {
 namespace {

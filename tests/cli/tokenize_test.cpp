@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
-#include "formats/json.h"
 #include "support/goldens.h"
+#include "tessera/formats/json.h"
 
 namespace tessera {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
-#include "formats/json.h"
 #include "support/temporary_folder.h"
+#include "tessera/formats/json.h"
 
 namespace tessera::testing {
 namespace {

@@ -7,11 +7,11 @@
 #include <sstream>
 
 #include "cli/program.h"
-#include "formats/checkpoint.h"
-#include "formats/config.h"
 #include "support/gguf_builder.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
+#include "tessera/formats/checkpoint.h"
+#include "tessera/formats/config.h"
 
 namespace tessera {
 namespace {

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
-#include "formats/image.h"
-#include "formats/json.h"
 #include "support/temporary_folder.h"
+#include "tessera/formats/image/image.h"
+#include "tessera/formats/json.h"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/dtype.h"
+#include "tessera/core/dtype.h"
 
 #include <gtest/gtest.h>
 

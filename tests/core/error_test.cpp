@@ -1,4 +1,4 @@
-#include "core/error.h"
+#include "tessera/core/error.h"
 
 #include <gtest/gtest.h>
 

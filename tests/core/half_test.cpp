@@ -1,12 +1,12 @@
-#include "core/half.h"
+#include "tessera/core/half.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "core/random.h"
-#include "tensor/tensor.h"
+#include "tessera/core/random.h"
+#include "tessera/tensor/tensor.h"
 
 namespace tessera {
 namespace {

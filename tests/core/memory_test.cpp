@@ -1,4 +1,4 @@
-#include "core/memory.h"
+#include "tessera/core/memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/parallel.h"
+#include "tessera/core/parallel.h"
 
 #include <gtest/gtest.h>
 

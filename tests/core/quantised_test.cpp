@@ -1,5 +1,5 @@
 // Decoding is held against each format's definition, written out value by value; encoding against the size of a step.
-#include "core/quantised.h"
+#include "tessera/core/quantised.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <functional>
 #include <vector>
 
-#include "core/random.h"
 #include "support/expect_error.h"
+#include "tessera/core/random.h"
 
 namespace tessera {
 namespace {

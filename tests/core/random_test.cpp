@@ -1,4 +1,4 @@
-#include "core/random.h"
+#include "tessera/core/random.h"
 
 #include <gtest/gtest.h>
 

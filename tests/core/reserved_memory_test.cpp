@@ -1,11 +1,11 @@
-#include "core/reserved_memory.h"
+#include "tessera/core/reserved_memory.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "core/pool_allocator.h"
 #include "support/expect_error.h"
+#include "tessera/core/pool_allocator.h"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/shape.h"
+#include "tessera/core/shape.h"
 
 #include <gtest/gtest.h>
 

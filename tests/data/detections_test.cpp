@@ -1,9 +1,9 @@
 // Boxes out of a model's words, and onto a picture.
-#include "data/detections.h"
+#include "tessera/data/detections.h"
 
 #include <gtest/gtest.h>
 
-#include "data/bitmap_font.h"
+#include "tessera/data/bitmap_font.h"
 
 namespace tessera::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/permutation.h"
+#include "tessera/data/permutation.h"
 
 #include <gtest/gtest.h>
 

@@ -3,16 +3,16 @@
 
 #include <map>
 
-#include "data/documents.h"
-#include "data/draws.h"
-#include "data/labelled_texts.h"
-#include "data/lines.h"
-#include "data/picture_texts.h"
-#include "data/text_pairs.h"
-#include "data/token_words.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
+#include "tessera/data/documents.h"
+#include "tessera/data/image_texts.h"
+#include "tessera/data/labelled_texts.h"
+#include "tessera/data/lines.h"
+#include "tessera/data/random_sequence.h"
+#include "tessera/data/text_pairs.h"
+#include "tessera/data/token_words.h"
 
 namespace tessera::data {
 namespace {

@@ -1,12 +1,12 @@
 // Token files: what goes in comes out, and broken ones are refused or made anew; windows cut from them.
-#include "data/token_file.h"
+#include "tessera/data/token_file.h"
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "data/packed_windows.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
+#include "tessera/core/error.h"
+#include "tessera/data/packed_windows.h"
 
 namespace tessera::data {
 namespace {

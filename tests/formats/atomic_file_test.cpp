@@ -1,4 +1,4 @@
-#include "formats/atomic_file.h"
+#include "tessera/formats/atomic_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "formats/binary_data.h"
+#include "tessera/formats/binary_data.h"
 
 #include <gtest/gtest.h>
 

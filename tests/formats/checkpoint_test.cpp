@@ -1,4 +1,4 @@
-#include "formats/checkpoint.h"
+#include "tessera/formats/checkpoint.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "formats/config.h"
+#include "tessera/formats/config.h"
 
 #include <gtest/gtest.h>
 

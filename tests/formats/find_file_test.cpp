@@ -1,4 +1,4 @@
-#include "formats/find_file.h"
+#include "tessera/formats/find_file.h"
 
 #include <gtest/gtest.h>
 

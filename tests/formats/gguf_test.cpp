@@ -1,4 +1,4 @@
-#include "formats/gguf.h"
+#include "tessera/formats/gguf.h"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,10 @@
 
 #include <functional>
 
-#include "formats/gguf_tokenizer.h"
 #include "support/expect_error.h"
 #include "support/gguf_builder.h"
 #include "support/quantised.h"
+#include "tessera/formats/gguf_tokenizer.h"
 
 namespace tessera::formats {
 namespace {

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <string>
 
-#include "formats/image.h"
 #include "support/goldens.h"
+#include "tessera/formats/image/image.h"
 
 namespace tessera::testing {
 

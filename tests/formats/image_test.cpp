@@ -1,15 +1,15 @@
 // Pictures of every kind against what they show, and refusals of what is no picture.
-#include "formats/image.h"
+#include "tessera/formats/image/image.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "formats/image_decoders.h"
 #include "formats/image_files.h"
-#include "formats/transparent_image.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
+#include "tessera/formats/image/decoders.h"
+#include "tessera/formats/image/transparent_image.h"
 
 namespace tessera::formats {
 namespace {

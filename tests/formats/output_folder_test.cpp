@@ -1,5 +1,5 @@
 // A folder that appears whole or not at all, and what people keep in it.
-#include "formats/output_folder.h"
+#include "tessera/formats/output_folder.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <csignal>
 
-#include "formats/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
+#include "tessera/formats/atomic_file.h"
 
 namespace tessera::formats {
 namespace {

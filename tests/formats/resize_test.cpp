@@ -1,14 +1,14 @@
 // Resizing against Pillow's pixels, and what holds for every filter and size.
-#include "formats/resize.h"
+#include "tessera/formats/image/resize.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "core/parallel.h"
-#include "core/random.h"
 #include "formats/image_files.h"
 #include "support/expect_error.h"
+#include "tessera/core/parallel.h"
+#include "tessera/core/random.h"
 
 namespace tessera::formats {
 namespace {

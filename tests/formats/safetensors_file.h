@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/safetensors.h"
+#include "tessera/formats/safetensors.h"
 
 namespace tessera::testing {
 

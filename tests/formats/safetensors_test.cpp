@@ -1,4 +1,4 @@
-#include "formats/safetensors.h"
+#include "tessera/formats/safetensors.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // A decode step takes nothing from the system: neither the caching allocator nor operator new is asked for more.
 #include <gtest/gtest.h>
 
-#include "core/memory.h"
 #include "inference/counted_news.h"
-#include "inference/generator.h"
-#include "models/catalog.h"
 #include "support/golden_folders.h"
+#include "tessera/core/memory.h"
+#include "tessera/inference/generator.h"
+#include "tessera/models/catalog.h"
 
 #ifndef __SANITIZE_ADDRESS__  // which has an operator new of its own, and frees for real
 

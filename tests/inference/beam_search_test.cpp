@@ -1,18 +1,18 @@
 // Beam search against an exhaustive search and against a plain search over whole texts.
-#include "inference/beam_search.h"
+#include "tessera/inference/beam_search.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 
-#include "core/random.h"
-#include "inference/generator.h"
-#include "models/catalog.h"
-#include "ops/softmax.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
+#include "tessera/core/random.h"
+#include "tessera/inference/generator.h"
+#include "tessera/models/catalog.h"
+#include "tessera/ops/softmax.h"
+#include "tessera/ops/views.h"
 
 namespace tessera::inference {
 namespace {

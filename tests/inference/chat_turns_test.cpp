@@ -1,5 +1,5 @@
 // Which turns of a conversation are left out for want of room.
-#include "inference/chat_turns.h"
+#include "tessera/inference/chat_turns.h"
 
 #include <gtest/gtest.h>
 

@@ -1,18 +1,18 @@
 // Where texts end for want of context: alone, side by side, with beams, beside an encoder; and how they go on without
 // it.
-#include "inference/context_rule.h"
+#include "tessera/inference/context_rule.h"
 
 #include <gtest/gtest.h>
 
-#include "inference/beam_search.h"
-#include "inference/conversation.h"
-#include "inference/generator.h"
-#include "models/catalog.h"
-#include "ops/reduce.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
-#include "tensor/tape.h"
+#include "tessera/inference/beam_search.h"
+#include "tessera/inference/conversation.h"
+#include "tessera/inference/generator.h"
+#include "tessera/models/catalog.h"
+#include "tessera/ops/reduce.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::inference {
 namespace {

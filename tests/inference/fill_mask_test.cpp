@@ -1,15 +1,15 @@
 // The fillers of a gap against the model's own scores.
-#include "inference/fill_mask.h"
+#include "tessera/inference/fill_mask.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/tiny_text_model.h"
-#include "tensor/tape.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::inference {
 namespace {

@@ -1,4 +1,4 @@
-#include "inference/generation_settings.h"
+#include "tessera/inference/generation_settings.h"
 
 #include <gtest/gtest.h>
 

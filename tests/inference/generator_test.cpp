@@ -1,15 +1,15 @@
-#include "inference/generator.h"
+#include "tessera/inference/generator.h"
 
-#include "inference/conversation.h"
+#include "tessera/inference/conversation.h"
 
 #include <gtest/gtest.h>
 
-#include "models/catalog.h"
-#include "ops/reduce.h"
-#include "ops/softmax.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
 #include "support/op_case.h"
+#include "tessera/models/catalog.h"
+#include "tessera/ops/reduce.h"
+#include "tessera/ops/softmax.h"
 
 namespace tessera::inference {
 namespace {

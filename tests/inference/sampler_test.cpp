@@ -1,5 +1,5 @@
 // Each filter against its definition written plainly, and draws by their frequencies.
-#include "inference/sampler.h"
+#include "tessera/inference/sampler.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "core/parallel.h"
-#include "core/random.h"
 #include "support/expect_error.h"
+#include "tessera/core/parallel.h"
+#include "tessera/core/random.h"
 
 namespace tessera::inference {
 namespace {

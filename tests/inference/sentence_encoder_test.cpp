@@ -1,15 +1,15 @@
 // Sentence vectors: a text alone and in a batch are the same, pooling is what the folder says, long texts are cut.
-#include "inference/sentence_encoder.h"
+#include "tessera/inference/sentence_encoder.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "formats/checkpoint.h"
-#include "models/catalog.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_text_model.h"
+#include "tessera/formats/checkpoint.h"
+#include "tessera/models/catalog.h"
 
 namespace tessera::inference {
 namespace {

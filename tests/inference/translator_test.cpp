@@ -1,12 +1,12 @@
 // Translations, what each of their words looked at, and how good they are.
-#include "inference/translator.h"
+#include "tessera/inference/translator.h"
 
 #include <gtest/gtest.h>
 
-#include "inference/translation_score.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_text_model.h"
+#include "tessera/evaluation/translation_score.h"
 
 namespace tessera::inference {
 namespace {
@@ -78,13 +78,15 @@ TEST(TranslationScore, ItsOwnTranslationsAreWorthAHundred) {
         other += text_of(text, "\tq w e r t\n");
     }
     std::vector<std::int64_t> done;
-    TranslationScoreOptions options{.batch = 2};
+    evaluation::TranslationScoreOptions options{.batch = 2};
     options.on_progress = [&](std::int64_t now, std::int64_t) { done.push_back(now); };
-    const data::Bleu good = translation_score(model, settings, data::TextPairs({folder.write("a.tsv", own)}), options);
+    const evaluation::Bleu good =
+        evaluation::translation_score(model, settings, data::TextPairs({folder.write("a.tsv", own)}), options);
     EXPECT_EQ(good.precisions()[0], 100);
     EXPECT_LT(good.brevity_penalty(), 1);
     EXPECT_EQ(done, (std::vector<std::int64_t>{2, 3}));
-    EXPECT_LT(translation_score(model, settings, data::TextPairs({folder.write("b.tsv", other)})).score(), 5);
+    EXPECT_LT(evaluation::translation_score(model, settings, data::TextPairs({folder.write("b.tsv", other)})).score(),
+              5);
 }
 
 }  // namespace

@@ -4,15 +4,15 @@
 #include <cmath>
 #include <limits>
 
-#include "core/random.h"
-#include "ops/dropout.h"
-#include "ops/gather.h"
-#include "ops/reduce.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/op_case.h"
 #include "support/quantised.h"
-#include "tensor/tape.h"
+#include "tessera/core/random.h"
+#include "tessera/ops/dropout.h"
+#include "tessera/ops/gather.h"
+#include "tessera/ops/reduce.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera {
 namespace {

@@ -6,16 +6,16 @@
 #include <cmath>
 #include <limits>
 
-#include "core/memory.h"
-#include "kernels/gemm.h"
-#include "ops/binary.h"
-#include "ops/linear.h"
-#include "ops/matmul.h"
-#include "ops/norm.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/core/memory.h"
+#include "tessera/kernels/gemm.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/linear.h"
+#include "tessera/ops/matmul.h"
+#include "tessera/ops/norm.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,10 +1,10 @@
-#include "kernels/memory.h"
+#include "tessera/kernels/memory.h"
 
 #include <gtest/gtest.h>
 
-#include "core/parallel.h"
 #include "support/expect_error.h"
 #include "support/random_view.h"
+#include "tessera/core/parallel.h"
 
 namespace tessera {
 namespace {

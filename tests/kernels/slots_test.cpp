@@ -1,5 +1,5 @@
 // The op × device table. Every op must have a CPU kernel; CUDA is filled in over time.
-#include "kernels/slot.h"
+#include "tessera/kernels/slot.h"
 
 #include <gtest/gtest.h>
 

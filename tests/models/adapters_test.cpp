@@ -1,20 +1,20 @@
 // Adapters of whole models: PEFT's names and arithmetic, fused layers, folders that are not as they should be.
-#include "models/adapters.h"
+#include "tessera/models/adapters/adapters.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "models/adapted_layers.h"
-#include "models/catalog.h"
-#include "ops/binary.h"
-#include "ops/matmul.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
 #include "support/op_case.h"
 #include "support/temporary_folder.h"
-#include "tensor/tape.h"
+#include "tessera/models/adapters/adapted_layers.h"
+#include "tessera/models/catalog.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/matmul.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::models {
 namespace {

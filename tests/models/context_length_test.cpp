@@ -1,15 +1,15 @@
 // How long a text each family is made for: as its configuration says, as its rotary positions are stretched, and as its
 // class takes it where nothing is said.
-#include "models/context_length.h"
+#include "tessera/models/context_length.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "models/gguf_config.h"
 #include "support/expect_error.h"
 #include "support/golden_folders.h"
 #include "support/tiny_config.h"
+#include "tessera/models/import/gguf_config.h"
 
 namespace tessera::models {
 namespace {

@@ -1,12 +1,12 @@
 // The models without a golden of their own: a CUDA device computes what the CPU does, gradients and decoding included.
 #include <gtest/gtest.h>
 
-#include "models/catalog.h"
-#include "models/ngram.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
 #include "support/tiny_config.h"
-#include "tensor/tape.h"
+#include "tessera/models/catalog.h"
+#include "tessera/models/ngram/ngram.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::models {
 namespace {

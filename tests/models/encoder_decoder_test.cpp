@@ -1,17 +1,17 @@
 // T5, BART and Marian beyond what the goldens hold: padding, caches, labels, older checkpoints, gradients, bad input.
-#include "models/encoder_decoder.h"
+#include "tessera/models/encoder_decoder.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "models/catalog.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
 #include "support/tiny_config.h"
-#include "tensor/tape.h"
+#include "tessera/models/catalog.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::models {
 namespace {

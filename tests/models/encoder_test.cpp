@@ -1,19 +1,19 @@
 // BERT, RoBERTa and Longformer beyond what the goldens hold: padding, older and bare checkpoints, gradients, bad input.
-#include "models/encoder.h"
+#include "tessera/models/encoder.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "models/catalog.h"
-#include "ops/linear.h"
-#include "ops/unary.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
 #include "support/tiny_config.h"
-#include "tensor/tape.h"
+#include "tessera/models/catalog.h"
+#include "tessera/ops/linear.h"
+#include "tessera/ops/unary.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::models {
 namespace {

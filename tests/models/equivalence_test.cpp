@@ -2,14 +2,14 @@
 // all at once or in pieces, saved and loaded.
 #include <gtest/gtest.h>
 
-#include "inference/generator.h"
-#include "models/catalog.h"
-#include "ops/views.h"
-#include "parity/parity.h"
 #include "support/golden_folders.h"
 #include "support/op_case.h"
 #include "support/temporary_folder.h"
-#include "tensor/tape.h"
+#include "tessera/inference/generator.h"
+#include "tessera/models/catalog.h"
+#include "tessera/ops/views.h"
+#include "tessera/parity/parity.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::models {
 namespace {

@@ -1,14 +1,14 @@
 // The loss that keeps experts equally busy: each family's definition written out in doubles, and where it counts.
-#include "models/expert_balance.h"
+#include "tessera/models/expert_balance.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "models/catalog.h"
 #include "support/module_check.h"
 #include "support/tiny_config.h"
-#include "tensor/tape.h"
+#include "tessera/models/catalog.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::models {
 namespace {

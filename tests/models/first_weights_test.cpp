@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "models/catalog.h"
 #include "support/tiny_config.h"
+#include "tessera/models/catalog.h"
 
 namespace tessera::models {
 namespace {

@@ -1,21 +1,21 @@
 // Checkpoints are written as GGUF the way the reference converter does (names, permuted rows, shifted norms, stacked
 // experts) and must come back as they were.
-#include "models/gguf_checkpoint.h"
+#include "tessera/models/import/gguf_checkpoint.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "models/catalog.h"
-#include "ops/concat.h"
-#include "ops/rope_frequencies.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/gguf_builder.h"
 #include "support/goldens.h"
 #include "support/op_case.h"
 #include "support/temporary_folder.h"
-#include "tensor/tape.h"
+#include "tessera/models/catalog.h"
+#include "tessera/ops/concat.h"
+#include "tessera/ops/rope_frequencies.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::models {
 namespace {

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <set>
 
-#include "models/catalog.h"
-#include "models/settings.h"
-#include "models/summary.h"
 #include "support/expect_error.h"
 #include "support/tiny_config.h"
+#include "tessera/models/catalog.h"
+#include "tessera/models/settings.h"
+#include "tessera/models/summary.h"
 
 namespace tessera::models {
 namespace {

@@ -4,15 +4,15 @@
 #include <cstring>
 #include <limits>
 
-#include "models/catalog.h"
-#include "models/llama2c_checkpoint.h"
-#include "models/llama2c_tokenizer.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/gguf_builder.h"
 #include "support/goldens.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/models/catalog.h"
+#include "tessera/models/import/llama2c_checkpoint.h"
+#include "tessera/models/import/llama2c_tokenizer.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::models {
 namespace {

@@ -1,13 +1,13 @@
 // Checkpoints in 16-bit formats: the same model, within what rounding the weights costs.
 #include <gtest/gtest.h>
 
-#include "models/catalog.h"
-#include "nn/module.h"
-#include "ops/views.h"
-#include "parity/parity.h"
 #include "support/golden_folders.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/models/catalog.h"
+#include "tessera/nn/module.h"
+#include "tessera/ops/views.h"
+#include "tessera/parity/parity.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::models {
 namespace {

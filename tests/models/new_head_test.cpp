@@ -1,15 +1,15 @@
 // A checkpoint under a new head: what it knew stays, and only what chooses between the classes is new.
-#include "models/new_head.h"
+#include "tessera/models/new_head.h"
 
 #include <gtest/gtest.h>
 
-#include "models/adapters.h"
-#include "models/catalog.h"
-#include "models/vision.h"
-#include "nn/lora.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
+#include "tessera/models/adapters/adapters.h"
+#include "tessera/models/catalog.h"
+#include "tessera/models/vision/vision.h"
+#include "tessera/nn/lora.h"
 
 namespace tessera::models {
 namespace {

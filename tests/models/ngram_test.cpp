@@ -1,17 +1,17 @@
-#include "models/ngram.h"
+#include "tessera/models/ngram/ngram.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 
-#include "models/catalog.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
 #include "support/tiny_config.h"
-#include "tensor/tape.h"
+#include "tessera/models/catalog.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::models {
 namespace {

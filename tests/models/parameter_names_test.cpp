@@ -1,12 +1,12 @@
 // The Hub's names of parameters, against the checkpoints that have them.
-#include "models/parameter_names.h"
+#include "tessera/models/parameter_names.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "models/catalog.h"
 #include "support/goldens.h"
+#include "tessera/models/catalog.h"
 
 namespace tessera::models {
 namespace {

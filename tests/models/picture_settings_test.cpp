@@ -1,11 +1,11 @@
 // How a folder says that its pictures are prepared: the styles of several years, and what is refused.
 #include <gtest/gtest.h>
 
-#include "models/picture_processors.h"
-#include "models/vision.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_config.h"
+#include "tessera/models/vision/image_processor_defaults.h"
+#include "tessera/models/vision/vision.h"
 
 namespace tessera::models {
 namespace {

@@ -1,13 +1,13 @@
 // The presets have as many parameters as was published of them. Built without memory for weights.
-#include "models/presets.h"
+#include "tessera/models/presets.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
-#include "core/memory.h"
-#include "models/catalog.h"
+#include "tessera/core/memory.h"
+#include "tessera/models/catalog.h"
 
 namespace tessera::models {
 namespace {

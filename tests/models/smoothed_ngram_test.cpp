@@ -1,5 +1,5 @@
 // N-grams that are counted and smoothed: against formulas worked out by hand, against the table, and on a text.
-#include "models/smoothed_ngram.h"
+#include "tessera/models/ngram/smoothed_ngram.h"
 
 #include <gtest/gtest.h>
 
@@ -7,15 +7,15 @@
 #include <fstream>
 #include <iterator>
 
-#include "models/catalog.h"
-#include "models/ngram.h"
-#include "ops/views.h"
 #include "support/goldens.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_config.h"
-#include "tensor/tape.h"
+#include "tessera/models/catalog.h"
+#include "tessera/models/ngram/ngram.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::models {
 namespace {

@@ -1,9 +1,9 @@
 // What `tessera inspect` says, against figures of the papers.
-#include "models/summary.h"
+#include "tessera/models/summary.h"
 
 #include <gtest/gtest.h>
 
-#include "models/catalog.h"
+#include "tessera/models/catalog.h"
 
 namespace tessera::models {
 namespace {

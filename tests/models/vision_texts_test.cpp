@@ -1,14 +1,14 @@
 // Where pictures stand in a prompt, and what texts look like beside them.
 #include <gtest/gtest.h>
 
-#include "models/architecture.h"
-#include "models/catalog.h"
-#include "models/siglip_texts.h"
-#include "models/vision.h"
 #include "support/expect_error.h"
 #include "support/letter_tokenizer.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_config.h"
+#include "tessera/models/architecture.h"
+#include "tessera/models/catalog.h"
+#include "tessera/models/families/siglip_texts.h"
+#include "tessera/models/vision/vision.h"
 
 namespace tessera::models {
 namespace {

@@ -2,14 +2,14 @@
 // and settings or inputs that do not fit.
 #include <gtest/gtest.h>
 
-#include "models/catalog.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
 #include "support/tiny_config.h"
-#include "tensor/tape.h"
+#include "tessera/models/catalog.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::models {
 namespace {

@@ -3,21 +3,21 @@
 
 #include <cmath>
 
-#include "nn/attention/additive.h"
-#include "nn/attention/dot_product.h"
-#include "nn/attention/full_cache.h"
-#include "nn/attention/latent.h"
-#include "nn/attention/ring_cache.h"
-#include "ops/binary.h"
-#include "ops/concat.h"
-#include "ops/matmul.h"
-#include "ops/reduce.h"
-#include "ops/softmax.h"
-#include "ops/unary.h"
-#include "ops/views.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/nn/attention/additive.h"
+#include "tessera/nn/attention/dot_product.h"
+#include "tessera/nn/attention/full_cache.h"
+#include "tessera/nn/attention/latent.h"
+#include "tessera/nn/attention/ring_cache.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/concat.h"
+#include "tessera/ops/matmul.h"
+#include "tessera/ops/reduce.h"
+#include "tessera/ops/softmax.h"
+#include "tessera/ops/unary.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::nn {
 namespace {

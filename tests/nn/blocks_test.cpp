@@ -1,17 +1,17 @@
 #include <gtest/gtest.h>
 
-#include "nn/attention/dot_product.h"
-#include "nn/blocks/block.h"
-#include "nn/blocks/cross_block.h"
-#include "nn/blocks/stack.h"
-#include "nn/feed_forward.h"
-#include "nn/norm.h"
-#include "ops/binary.h"
-#include "ops/concat.h"
-#include "ops/views.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/nn/attention/dot_product.h"
+#include "tessera/nn/blocks/block.h"
+#include "tessera/nn/blocks/cross_block.h"
+#include "tessera/nn/blocks/stack.h"
+#include "tessera/nn/feed_forward.h"
+#include "tessera/nn/norm.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/concat.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::nn {
 namespace {

@@ -1,19 +1,19 @@
-#include "nn/experts.h"
+#include "tessera/nn/experts.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "nn/attention/dot_product.h"
-#include "nn/blocks/stack.h"
-#include "nn/norm.h"
-#include "ops/binary.h"
-#include "ops/concat.h"
-#include "ops/softmax.h"
-#include "ops/views.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/nn/attention/dot_product.h"
+#include "tessera/nn/blocks/stack.h"
+#include "tessera/nn/norm.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/concat.h"
+#include "tessera/ops/softmax.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::nn {
 namespace {

@@ -4,19 +4,19 @@
 
 #include <map>
 
-#include "nn/attention/dot_product.h"
-#include "nn/blocks/stack.h"
-#include "nn/embedding.h"
-#include "nn/feed_forward.h"
-#include "nn/norm.h"
-#include "ops/binary.h"
-#include "ops/concat.h"
-#include "ops/cross_entropy.h"
-#include "ops/reduce.h"
-#include "ops/views.h"
 #include "support/goldens.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/nn/attention/dot_product.h"
+#include "tessera/nn/blocks/stack.h"
+#include "tessera/nn/embedding.h"
+#include "tessera/nn/feed_forward.h"
+#include "tessera/nn/norm.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/concat.h"
+#include "tessera/ops/cross_entropy.h"
+#include "tessera/ops/reduce.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::nn {
 namespace {

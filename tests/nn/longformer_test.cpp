@@ -1,13 +1,13 @@
-#include "nn/attention/longformer.h"
+#include "tessera/nn/attention/longformer.h"
 
 #include <gtest/gtest.h>
 
-#include "nn/attention/dot_product.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/nn/attention/dot_product.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::nn {
 namespace {

@@ -1,11 +1,11 @@
-#include "nn/lora.h"
+#include "tessera/nn/lora.h"
 
 #include <gtest/gtest.h>
 
-#include "nn/attention/dot_product.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/nn/attention/dot_product.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::nn {
 namespace {

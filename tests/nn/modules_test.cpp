@@ -2,19 +2,19 @@
 
 #include <cmath>
 
-#include "nn/embedding.h"
-#include "nn/feed_forward.h"
-#include "nn/linear.h"
-#include "nn/norm.h"
-#include "nn/patch_embedding.h"
-#include "nn/rope.h"
-#include "ops/binary.h"
-#include "ops/matmul.h"
-#include "ops/norm.h"
-#include "ops/unary.h"
-#include "ops/views.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
+#include "tessera/nn/embedding.h"
+#include "tessera/nn/feed_forward.h"
+#include "tessera/nn/linear.h"
+#include "tessera/nn/norm.h"
+#include "tessera/nn/patch_embedding.h"
+#include "tessera/nn/rope.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/matmul.h"
+#include "tessera/ops/norm.h"
+#include "tessera/ops/unary.h"
+#include "tessera/ops/views.h"
 
 namespace tessera::nn {
 namespace {

@@ -1,12 +1,12 @@
 // Modules over quantised weights: the same modules, with another dtype.
 #include <gtest/gtest.h>
 
-#include "nn/embedding.h"
-#include "nn/experts.h"
-#include "nn/lora.h"
 #include "support/expect_error.h"
 #include "support/quantised.h"
-#include "tensor/tape.h"
+#include "tessera/nn/embedding.h"
+#include "tessera/nn/experts.h"
+#include "tessera/nn/lora.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::nn {
 namespace {

@@ -1,13 +1,13 @@
-#include "nn/recurrent.h"
+#include "tessera/nn/recurrent.h"
 
 #include <gtest/gtest.h>
 
-#include "ops/concat.h"
-#include "ops/views.h"
 #include "support/goldens.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/ops/concat.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::nn {
 namespace {

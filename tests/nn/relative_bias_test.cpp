@@ -1,16 +1,16 @@
-#include "nn/attention/relative_bias.h"
+#include "tessera/nn/attention/relative_bias.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "nn/attention/dot_product.h"
-#include "nn/blocks/stack.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/module_check.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/nn/attention/dot_product.h"
+#include "tessera/nn/blocks/stack.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::nn {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/additive_attention.h"
+#include "tessera/ops/additive_attention.h"
 
 #include <cmath>
 

@@ -1,14 +1,14 @@
-#include "ops/additive_attention.h"
+#include "tessera/ops/additive_attention.h"
 
 #include <gtest/gtest.h>
 
-#include "core/memory.h"
-#include "ops/binary.h"
-#include "ops/linear.h"
-#include "ops/views.h"
 #include "support/goldens.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/core/memory.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/linear.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/attention.h"
+#include "tessera/ops/attention.h"
 
 #include "ops/attention_reference.h"
 #include "support/op_case.h"

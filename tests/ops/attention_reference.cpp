@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "core/random.h"
-#include "ops/views.h"
 #include "support/op_case.h"
+#include "tessera/core/random.h"
+#include "tessera/ops/views.h"
 
 namespace tessera::testing {
 

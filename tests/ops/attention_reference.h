@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "ops/attention.h"
-#include "tensor/tensor.h"
+#include "tessera/ops/attention.h"
+#include "tessera/tensor/tensor.h"
 
 namespace tessera::testing {
 

@@ -1,17 +1,17 @@
 // What the op harness cannot say about attention: errors at the door, equivalences, memory, and strange values.
-#include "ops/attention.h"
+#include "tessera/ops/attention.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "core/memory.h"
-#include "core/parallel.h"
-#include "ops/longformer_attention.h"
-#include "ops/views.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/core/memory.h"
+#include "tessera/core/parallel.h"
+#include "tessera/ops/longformer_attention.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

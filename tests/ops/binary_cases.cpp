@@ -1,7 +1,7 @@
-#include "ops/binary.h"
+#include "tessera/ops/binary.h"
 
-#include "ops/views.h"
 #include "support/op_case.h"
+#include "tessera/ops/views.h"
 
 namespace tessera::testing {
 namespace {

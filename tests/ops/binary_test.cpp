@@ -1,15 +1,15 @@
-#include "ops/binary.h"
+#include "tessera/ops/binary.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "kernels/binary.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/random_view.h"
-#include "tensor/tape.h"
+#include "tessera/kernels/binary.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera {
 namespace {

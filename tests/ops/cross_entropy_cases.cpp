@@ -1,9 +1,9 @@
-#include "ops/cross_entropy.h"
+#include "tessera/ops/cross_entropy.h"
 
 #include <cmath>
 
-#include "ops/matmul.h"
 #include "support/op_case.h"
+#include "tessera/ops/matmul.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,15 +1,15 @@
-#include "ops/cross_entropy.h"
+#include "tessera/ops/cross_entropy.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "core/memory.h"
-#include "ops/linear.h"
 #include "support/expect_error.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/core/memory.h"
+#include "tessera/ops/linear.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/experts.h"
+#include "tessera/ops/experts.h"
 
 #include <algorithm>
 #include <cmath>

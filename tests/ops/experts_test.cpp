@@ -1,4 +1,4 @@
-#include "ops/experts.h"
+#include "tessera/ops/experts.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,9 +1,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/gated.h"
-#include "ops/views.h"
 #include "support/op_case.h"
+#include "tessera/ops/gated.h"
+#include "tessera/ops/views.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,14 +1,14 @@
-#include "ops/gated.h"
+#include "tessera/ops/gated.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "ops/sinusoidal.h"
 #include "support/expect_error.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/ops/sinusoidal.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

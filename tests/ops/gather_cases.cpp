@@ -1,10 +1,10 @@
 // concat, split, gather, scatter_add and embedding: values at other places.
-#include "ops/gather.h"
+#include "tessera/ops/gather.h"
 
-#include "core/random.h"
-#include "ops/concat.h"
-#include "ops/views.h"
 #include "support/op_case.h"
+#include "tessera/core/random.h"
+#include "tessera/ops/concat.h"
+#include "tessera/ops/views.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,16 +1,16 @@
-#include "ops/gather.h"
+#include "tessera/ops/gather.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "core/parallel.h"
-#include "core/random.h"
-#include "ops/concat.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/core/parallel.h"
+#include "tessera/core/random.h"
+#include "tessera/ops/concat.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/longformer_attention.h"
+#include "tessera/ops/longformer_attention.h"
 
 #include <cmath>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "ops/losses.h"
+#include "tessera/ops/losses.h"
 
 #include <cmath>
 

@@ -1,11 +1,11 @@
-#include "ops/losses.h"
+#include "tessera/ops/losses.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

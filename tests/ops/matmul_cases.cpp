@@ -1,8 +1,8 @@
-#include "ops/linear.h"
-#include "ops/matmul.h"
+#include "tessera/ops/linear.h"
+#include "tessera/ops/matmul.h"
 
-#include "ops/views.h"
 #include "support/op_case.h"
+#include "tessera/ops/views.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,18 +1,18 @@
 // What the harness cannot say about matmul and linear: bad input, empty dimensions, 16-bit floats, large products at
 // several thread counts, results written into a given buffer.
-#include "ops/matmul.h"
-#include "ops/linear.h"
+#include "tessera/ops/linear.h"
+#include "tessera/ops/matmul.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "core/parallel.h"
-#include "kernels/gemm.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/core/parallel.h"
+#include "tessera/kernels/gemm.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

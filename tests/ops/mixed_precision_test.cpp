@@ -2,13 +2,13 @@
 // them in f32, so it is the exact product of the rounded factors, to f32's rounding.
 #include <gtest/gtest.h>
 
-#include "ops/cross_entropy.h"
-#include "ops/experts.h"
-#include "ops/linear.h"
-#include "ops/matmul.h"
-#include "ops/views.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/ops/cross_entropy.h"
+#include "tessera/ops/experts.h"
+#include "tessera/ops/linear.h"
+#include "tessera/ops/matmul.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,9 +1,9 @@
-#include "ops/norm.h"
+#include "tessera/ops/norm.h"
 
 #include <cmath>
 
-#include "ops/binary.h"
 #include "support/op_case.h"
+#include "tessera/ops/binary.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,7 +1,7 @@
-#include "ops/experts.h"
-#include "ops/linear.h"
-#include "ops/views.h"
+#include "tessera/ops/experts.h"
 #include "support/quantised.h"
+#include "tessera/ops/linear.h"
+#include "tessera/ops/views.h"
 
 namespace tessera::testing {
 namespace {

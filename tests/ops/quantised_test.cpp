@@ -1,17 +1,17 @@
 // What the harness cannot say about quantised weights: several panels, views, and everything that must refuse them.
 #include <gtest/gtest.h>
 
-#include "core/parallel.h"
-#include "ops/binary.h"
-#include "ops/experts.h"
-#include "ops/gather.h"
-#include "ops/linear.h"
-#include "ops/matmul.h"
-#include "ops/unary.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/quantised.h"
-#include "tensor/tape.h"
+#include "tessera/core/parallel.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/experts.h"
+#include "tessera/ops/gather.h"
+#include "tessera/ops/linear.h"
+#include "tessera/ops/matmul.h"
+#include "tessera/ops/unary.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

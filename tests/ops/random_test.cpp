@@ -1,12 +1,12 @@
-#include "ops/random.h"
+#include "tessera/ops/random.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "core/parallel.h"
 #include "support/expect_error.h"
 #include "support/op_case.h"
+#include "tessera/core/parallel.h"
 
 namespace tessera {
 namespace {

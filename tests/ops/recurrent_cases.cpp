@@ -1,4 +1,4 @@
-#include "ops/recurrent.h"
+#include "tessera/ops/recurrent.h"
 
 #include <cmath>
 

@@ -1,15 +1,15 @@
-#include "ops/recurrent.h"
+#include "tessera/ops/recurrent.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "ops/binary.h"
-#include "ops/views.h"
 #include "support/goldens.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

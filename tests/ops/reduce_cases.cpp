@@ -1,9 +1,9 @@
-#include "ops/reduce.h"
+#include "tessera/ops/reduce.h"
 
 #include <limits>
 
-#include "ops/views.h"
 #include "support/op_case.h"
+#include "tessera/ops/views.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,16 +1,16 @@
-#include "ops/reduce.h"
+#include "tessera/ops/reduce.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "core/parallel.h"
-#include "kernels/reduce.h"
 #include "support/expect_error.h"
 #include "support/op_case.h"
 #include "support/random_view.h"
-#include "tensor/tape.h"
+#include "tessera/core/parallel.h"
+#include "tessera/kernels/reduce.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera {
 namespace {

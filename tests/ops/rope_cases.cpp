@@ -1,4 +1,4 @@
-#include "ops/rope.h"
+#include "tessera/ops/rope.h"
 
 #include <cmath>
 

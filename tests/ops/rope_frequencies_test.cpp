@@ -1,4 +1,4 @@
-#include "ops/rope_frequencies.h"
+#include "tessera/ops/rope_frequencies.h"
 
 #include <gtest/gtest.h>
 

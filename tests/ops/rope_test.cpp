@@ -1,13 +1,13 @@
-#include "ops/rope.h"
+#include "tessera/ops/rope.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,12 +1,12 @@
 // where, cast and dropout: choosing and changing values in place.
 #include <cmath>
 
-#include "core/random.h"
-#include "ops/cast.h"
-#include "ops/dropout.h"
-#include "ops/views.h"
-#include "ops/where.h"
 #include "support/op_case.h"
+#include "tessera/core/random.h"
+#include "tessera/ops/cast.h"
+#include "tessera/ops/dropout.h"
+#include "tessera/ops/views.h"
+#include "tessera/ops/where.h"
 
 namespace tessera::testing {
 namespace {

@@ -3,13 +3,13 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/cast.h"
-#include "ops/dropout.h"
-#include "ops/operators.h"
-#include "ops/where.h"
 #include "support/expect_error.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/ops/cast.h"
+#include "tessera/ops/dropout.h"
+#include "tessera/ops/operators.h"
+#include "tessera/ops/where.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera {
 namespace {

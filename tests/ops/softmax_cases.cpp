@@ -1,8 +1,8 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/softmax.h"
 #include "support/op_case.h"
+#include "tessera/ops/softmax.h"
 
 namespace tessera::testing {
 namespace {

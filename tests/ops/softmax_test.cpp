@@ -1,4 +1,4 @@
-#include "ops/softmax.h"
+#include "tessera/ops/softmax.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "support/expect_error.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/unary.h"
+#include "tessera/ops/unary.h"
 
 #include <cmath>
 #include <numbers>

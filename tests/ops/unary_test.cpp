@@ -1,4 +1,4 @@
-#include "ops/unary.h"
+#include "tessera/ops/unary.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "support/expect_error.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/views.h"
+#include "tessera/ops/views.h"
 
 #include "support/op_case.h"
 

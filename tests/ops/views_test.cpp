@@ -1,11 +1,11 @@
-#include "ops/views.h"
+#include "tessera/ops/views.h"
 
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
 #include "support/op_case.h"
 #include "support/random_view.h"
-#include "tensor/tape.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera {
 namespace {

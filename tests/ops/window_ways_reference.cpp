@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/binary.h"
-#include "ops/concat.h"
-#include "ops/matmul.h"
-#include "ops/softmax.h"
-#include "ops/views.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/concat.h"
+#include "tessera/ops/matmul.h"
+#include "tessera/ops/softmax.h"
+#include "tessera/ops/views.h"
 
 namespace tessera::testing {
 namespace {

@@ -2,7 +2,7 @@
 // query, key and value of (H, T, D), any number of heads first, and scale by 1/√D.
 #pragma once
 
-#include "tensor/tensor.h"
+#include "tessera/tensor/tensor.h"
 
 namespace tessera::testing {
 

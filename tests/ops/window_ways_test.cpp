@@ -1,13 +1,13 @@
 // Three ways to compute a sliding window and the fused op give the same, forwards and backwards.
 #include <gtest/gtest.h>
 
-#include "ops/attention.h"
-#include "ops/binary.h"
-#include "ops/reduce.h"
-#include "ops/views.h"
 #include "ops/window_ways_reference.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/ops/attention.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/reduce.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

@@ -2,8 +2,8 @@
 // us.
 #include <gtest/gtest.h>
 
-#include "parity/parity.h"
 #include "support/golden_folders.h"
+#include "tessera/parity/parity.h"
 
 namespace tessera::parity {
 namespace {

@@ -1,11 +1,11 @@
 // Cases from strangers: without each of their tensors, and with each of another kind or shape, there is an outcome.
 #include <gtest/gtest.h>
 
-#include "parity/parity.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
-#include "tensor/tape.h"
+#include "tessera/parity/parity.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::parity {
 namespace {

@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "core/error.h"
+#include "tessera/core/error.h"
 
 namespace tessera::testing {
 

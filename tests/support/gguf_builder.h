@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "formats/gguf.h"
+#include "tessera/formats/gguf.h"
 
 namespace tessera::testing {
 

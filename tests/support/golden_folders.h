@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "formats/safetensors.h"
-#include "parity/parity.h"
 #include "support/goldens.h"
+#include "tessera/formats/safetensors.h"
+#include "tessera/parity/parity.h"
 
 namespace tessera::testing {
 

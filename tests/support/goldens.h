@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "tensor/tensor.h"
+#include "tessera/tensor/tensor.h"
 
 namespace tessera::testing {
 

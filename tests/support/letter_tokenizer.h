@@ -1,7 +1,7 @@
 // A tokenizer for tests: every byte is its own id, after a few tokens with a part to play.
 #pragma once
 
-#include "tokenizers/tokenizer.h"
+#include "tessera/tokenizers/tokenizer.h"
 
 namespace tessera::testing {
 

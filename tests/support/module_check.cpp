@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "ops/binary.h"
-#include "ops/reduce.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/reduce.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "nn/module.h"
+#include "tessera/nn/module.h"
 
 namespace tessera::testing {
 

@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "models/catalog.h"
 #include "support/temporary_folder.h"
-#include "training/objective.h"
-#include "training/recipe_keys.h"
-#include "training/starting_model.h"
+#include "tessera/models/catalog.h"
+#include "tessera/training/objectives/objective.h"
+#include "tessera/training/recipe/recipe_keys.h"
+#include "tessera/training/run/initial_model.h"
 
 namespace tessera::testing {
 

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <limits>
 
-#include "core/random.h"
-#include "ops/views.h"
-#include "tensor/tape.h"
+#include "tessera/core/random.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

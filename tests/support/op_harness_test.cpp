@@ -4,10 +4,10 @@
 #include <cmath>
 #include <set>
 
-#include "core/parallel.h"
-#include "core/random.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/core/parallel.h"
+#include "tessera/core/random.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::testing {
 namespace {

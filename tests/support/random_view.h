@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "core/random.h"
-#include "ops/views.h"
 #include "support/op_case.h"
+#include "tessera/core/random.h"
+#include "tessera/ops/views.h"
 
 namespace tessera::testing {
 

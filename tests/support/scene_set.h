@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "data/scenes.h"
 #include "support/temporary_folder.h"
+#include "tessera/scenes/scenes.h"
 
 namespace tessera::testing {
 
@@ -25,7 +25,7 @@ class SceneSet {
         const std::string parts = "\"pictures\": 400, \"parts\": \"" + (folder / "parts").string() + "\"";
         return folder.write(name, "{" + parts + (more.empty() ? "" : ", ") + more + "}");
     }
-    data::Scenes open(const std::string& more) const { return data::Scenes(file(more)); }
+    scenes::Scenes open(const std::string& more) const { return scenes::Scenes(file(more)); }
 
     TemporaryFolder folder;
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "formats/config.h"
-#include "models/catalog.h"
 #include "support/expect_error.h"
+#include "tessera/formats/config.h"
+#include "tessera/models/catalog.h"
 
 namespace tessera::testing {
 

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "inference/text_model.h"
-#include "models/catalog.h"
 #include "support/goldens.h"
 #include "support/tiny_config.h"
+#include "tessera/inference/text_model.h"
+#include "tessera/models/catalog.h"
 
 namespace tessera::testing {
 

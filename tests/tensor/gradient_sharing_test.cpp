@@ -1,9 +1,9 @@
 // A leaf's gradient is its own: no other leaf, and nobody outside, sees it change.
 #include <gtest/gtest.h>
 
-#include "ops/binary.h"
-#include "ops/views.h"
-#include "tensor/tape.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera {
 namespace {

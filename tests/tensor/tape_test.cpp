@@ -1,13 +1,13 @@
-#include "tensor/tape.h"
+#include "tessera/tensor/tape.h"
 
 #include <gtest/gtest.h>
 
-#include "core/memory.h"
-#include "ops/binary.h"
-#include "ops/gather.h"
-#include "ops/linear.h"
-#include "ops/views.h"
 #include "support/op_case.h"
+#include "tessera/core/memory.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/gather.h"
+#include "tessera/ops/linear.h"
+#include "tessera/ops/views.h"
 
 namespace tessera {
 namespace {

@@ -8,15 +8,15 @@
 #include <random>
 #include <regex>
 
-#include "formats/json.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
-#include "tokenizers/rank_file.h"
-#include "tokenizers/sentencepiece.h"
-#include "tokenizers/text_work.h"
-#include "tokenizers/token_matcher.h"
-#include "tokenizers/tokenizer_json.h"
+#include "tessera/formats/json.h"
+#include "tessera/tokenizers/json/tokenizer_json.h"
+#include "tessera/tokenizers/sentencepiece/sentencepiece.h"
+#include "tessera/tokenizers/structures/token_matcher.h"
+#include "tessera/tokenizers/text_work.h"
+#include "tessera/tokenizers/tiktoken_file.h"
 
 namespace tessera::tokenizers {
 namespace {

@@ -2,11 +2,11 @@
 // conversation must still do: come out.
 #include <gtest/gtest.h>
 
-#include "formats/json.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
-#include "tokenizers/chat_template.h"
-#include "tokenizers/jinja/text_search.h"
+#include "tessera/formats/json.h"
+#include "tessera/jinja/text_search.h"
+#include "tessera/tokenizers/chat_template.h"
 
 namespace tessera::tokenizers {
 namespace {

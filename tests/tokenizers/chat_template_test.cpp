@@ -1,11 +1,11 @@
 // Chat templates: real ones against the reference's texts, and the language against Jinja2's own answers.
-#include "tokenizers/chat_template.h"
+#include "tessera/tokenizers/chat_template.h"
 
 #include <gtest/gtest.h>
 
-#include "formats/json.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
+#include "tessera/formats/json.h"
 
 namespace tessera::tokenizers {
 namespace {

@@ -1,5 +1,5 @@
 // From a tokenizer and messages to text, for the shapes of templates that models are published with.
-#include "tokenizers/chat.h"
+#include "tessera/tokenizers/chat.h"
 
 #include <gtest/gtest.h>
 

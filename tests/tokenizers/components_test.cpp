@@ -2,11 +2,11 @@
 // written beside.
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "formats/json.h"
-#include "tokenizers/stream_decoder.h"
-#include "tokenizers/tokenizer_json.h"
-#include "tokenizers/utf8.h"
+#include "tessera/core/error.h"
+#include "tessera/formats/json.h"
+#include "tessera/text/utf8.h"
+#include "tessera/tokenizers/json/tokenizer_json.h"
+#include "tessera/tokenizers/stream_decoder.h"
 
 namespace tessera::tokenizers {
 namespace {
@@ -167,7 +167,7 @@ std::string decoded(const std::string& decoder, const Words& tokens) {
     std::string pieces;
     for (const std::int64_t id : ids) {
         const std::string piece = stream.add(id);
-        EXPECT_TRUE(is_valid_utf8(piece));
+        EXPECT_TRUE(text::is_valid_utf8(piece));
         pieces += piece;
     }
     EXPECT_EQ(pieces + stream.finish(), whole);

@@ -1,14 +1,14 @@
 // Every kind of file that holds a tokenizer, in folders made here, and what stands beside them.
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "formats/json.h"
 #include "support/expect_error.h"
 #include "support/gguf_builder.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
-#include "tokenizers/byte_pieces.h"
-#include "tokenizers/tokenizer.h"
+#include "tessera/core/error.h"
+#include "tessera/formats/json.h"
+#include "tessera/tokenizers/sentencepiece/byte_pieces.h"
+#include "tessera/tokenizers/tokenizer.h"
 
 namespace tessera::tokenizers {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "formats/json.h"
 #include "support/goldens.h"
-#include "tokenizers/stream_decoder.h"
-#include "tokenizers/tokenizer.h"
-#include "tokenizers/utf8.h"
+#include "tessera/formats/json.h"
+#include "tessera/text/utf8.h"
+#include "tessera/tokenizers/stream_decoder.h"
+#include "tessera/tokenizers/tokenizer.h"
 
 namespace tessera::tokenizers {
 namespace {
@@ -27,7 +27,7 @@ std::string streamed(const Tokenizer& tokenizer, const Ids& ids) {
     std::string text;
     for (const std::int64_t id : ids) {
         const std::string piece = decoder.add(id);
-        EXPECT_TRUE(is_valid_utf8(piece));
+        EXPECT_TRUE(text::is_valid_utf8(piece));
         text += piece;
     }
     return text + decoder.finish();

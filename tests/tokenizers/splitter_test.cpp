@@ -1,13 +1,13 @@
 // Scanners and PCRE2 find the same words, whatever the text.
-#include "tokenizers/splitter.h"
+#include "tessera/tokenizers/stages/splitter.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "support/expect_error.h"
-#include "tokenizers/unicode.h"
-#include "tokenizers/utf8.h"
+#include "tessera/text/unicode.h"
+#include "tessera/text/utf8.h"
 
 namespace tessera::tokenizers {
 namespace {
@@ -24,8 +24,8 @@ Matches matches(const Splitter& splitter, const std::string& text) {
 bool agree_on(char32_t c) {
     static const auto letter = regex_splitter(R"(\p{L})", "letter"), number = regex_splitter(R"(\p{N})", "number");
     std::string text;
-    append_character(text, c);
-    return matches(*letter, text).empty() != is_letter(c) && matches(*number, text).empty() != is_number(c);
+    text::append_character(text, c);
+    return matches(*letter, text).empty() != text::is_letter(c) && matches(*number, text).empty() != text::is_number(c);
 }
 
 // Texts of what patterns ask about: apostrophes and their letters, digits, kinds of space, line ends, other planes.
@@ -43,7 +43,7 @@ std::string random_text(std::mt19937& random) {
         char32_t c = interesting[random() % std::size(interesting)];
         if (random() % 16 == 0) c = random() % 0x30000;
         if ((c >= 0xD800 && c < 0xE000) || !agree_on(c)) c = 'x';
-        append_character(text, c);
+        text::append_character(text, c);
     }
     return text;
 }

@@ -5,17 +5,17 @@
 #include <cmath>
 #include <map>
 
-#include "core/parallel.h"
-#include "formats/json.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
-#include "tokenizers/tokenizer_json.h"
-#include "tokenizers/training/bpe_trainer.h"
-#include "tokenizers/training/lattice.h"
-#include "tokenizers/training/substrings.h"
-#include "tokenizers/training/trained_tokenizer.h"
-#include "tokenizers/training/unigram_trainer.h"
-#include "tokenizers/training/word_list.h"
+#include "tessera/core/parallel.h"
+#include "tessera/formats/json.h"
+#include "tessera/tokenizers/json/tokenizer_json.h"
+#include "tessera/tokenizers/training/bpe_trainer.h"
+#include "tessera/tokenizers/training/lattice.h"
+#include "tessera/tokenizers/training/substrings.h"
+#include "tessera/tokenizers/training/trained_tokenizer.h"
+#include "tessera/tokenizers/training/unigram_trainer.h"
+#include "tessera/tokenizers/training/word_list.h"
 
 namespace tessera::tokenizers {
 namespace {

@@ -4,13 +4,13 @@
 #include <atomic>
 #include <map>
 
-#include "formats/image.h"
 #include "support/expect_error.h"
 #include "support/objective_case.h"
-#include "training/held_out.h"
-#include "training/objective_parts.h"
-#include "training/trainer.h"
-#include "training/usual_objective.h"
+#include "tessera/formats/image/image.h"
+#include "tessera/training/objectives/default_objective.h"
+#include "tessera/training/objectives/held_out.h"
+#include "tessera/training/objectives/objective_parts.h"
+#include "tessera/training/run/trainer.h"
 
 namespace tessera::training {
 namespace {

@@ -1,12 +1,12 @@
 // Packed documents: what is learned from a window is what its documents alone would teach.
 #include <gtest/gtest.h>
 
-#include "models/catalog.h"
 #include "support/expect_error.h"
 #include "support/letter_tokenizer.h"
 #include "support/temporary_folder.h"
-#include "training/recipe_keys.h"
-#include "training/trainer.h"
+#include "tessera/models/catalog.h"
+#include "tessera/training/recipe/recipe_keys.h"
+#include "tessera/training/run/trainer.h"
 
 namespace tessera::training {
 namespace {

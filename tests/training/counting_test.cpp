@@ -1,15 +1,15 @@
 // Runs that count: one pass over a text, a folder like any other's.
-#include "training/counting.h"
+#include "tessera/training/run/counting.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "models/catalog.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
-#include "training/recipe_keys.h"
+#include "tessera/models/catalog.h"
+#include "tessera/training/recipe/recipe_keys.h"
 
 namespace tessera::training {
 namespace {

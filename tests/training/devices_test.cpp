@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "support/op_case.h"
-#include "training/adafactor.h"
-#include "training/adamw.h"
-#include "training/sgd.h"
+#include "tessera/training/optimizers/adafactor.h"
+#include "tessera/training/optimizers/adamw.h"
+#include "tessera/training/optimizers/sgd.h"
 
 namespace tessera::training {
 namespace {

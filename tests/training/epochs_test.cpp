@@ -1,10 +1,10 @@
 // Epochs as steps.
-#include "training/epochs.h"
+#include "tessera/training/run/epochs.h"
 
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
-#include "training/recipe_keys.h"
+#include "tessera/training/recipe/recipe_keys.h"
 
 namespace tessera::training {
 namespace {

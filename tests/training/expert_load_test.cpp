@@ -1,14 +1,14 @@
 // Experts in training: what a recipe's balance does to them, and how their load is told.
-#include "training/expert_load.h"
+#include "tessera/training/run/expert_load.h"
 
 #include <gtest/gtest.h>
 
-#include "models/catalog.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
 #include "support/tiny_config.h"
-#include "training/recipe_keys.h"
-#include "training/trainer.h"
+#include "tessera/models/catalog.h"
+#include "tessera/training/recipe/recipe_keys.h"
+#include "tessera/training/run/trainer.h"
 
 namespace tessera::training {
 namespace {

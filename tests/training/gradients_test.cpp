@@ -5,11 +5,11 @@
 #include <cmath>
 #include <functional>
 
-#include "models/catalog.h"
-#include "ops/binary.h"
 #include "support/golden_folders.h"
-#include "training/recipe_keys.h"
-#include "training/trainer.h"
+#include "tessera/models/catalog.h"
+#include "tessera/ops/binary.h"
+#include "tessera/training/recipe/recipe_keys.h"
+#include "tessera/training/run/trainer.h"
 
 namespace tessera::training {
 namespace {

@@ -1,11 +1,11 @@
 // Recipes of the road in miniature: on small sets made here, a few steps are enough to see each of them learn.
 #include <gtest/gtest.h>
 
-#include "formats/json.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
-#include "training/recipe_keys.h"
-#include "training/session.h"
+#include "tessera/formats/json.h"
+#include "tessera/training/recipe/recipe_keys.h"
+#include "tessera/training/run/session.h"
 
 namespace tessera::training {
 namespace {

@@ -2,19 +2,19 @@
 // gradient norms, learning rates and the final weights.
 #include <gtest/gtest.h>
 
-#include "nn/attention/dot_product.h"
-#include "nn/blocks/stack.h"
-#include "nn/embedding.h"
-#include "nn/feed_forward.h"
-#include "nn/norm.h"
-#include "ops/cross_entropy.h"
-#include "ops/views.h"
 #include "support/goldens.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
-#include "training/adamw.h"
-#include "training/parameter_buffer.h"
-#include "training/schedule.h"
+#include "tessera/nn/attention/dot_product.h"
+#include "tessera/nn/blocks/stack.h"
+#include "tessera/nn/embedding.h"
+#include "tessera/nn/feed_forward.h"
+#include "tessera/nn/norm.h"
+#include "tessera/ops/cross_entropy.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
+#include "tessera/training/optimizers/adamw.h"
+#include "tessera/training/optimizers/parameter_buffer.h"
+#include "tessera/training/optimizers/schedule.h"
 
 namespace tessera::training {
 namespace {

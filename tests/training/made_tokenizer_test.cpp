@@ -1,10 +1,10 @@
 // Tokenizers that are made from the data, without training.
-#include "training/made_tokenizer.h"
+#include "tessera/training/tokenizer_spec.h"
 
 #include <gtest/gtest.h>
 
 #include "support/temporary_folder.h"
-#include "tokenizers/tokenizer.h"
+#include "tessera/tokenizers/tokenizer.h"
 
 namespace tessera::training {
 namespace {

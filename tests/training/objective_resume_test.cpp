@@ -1,12 +1,12 @@
 // A run that is broken off and resumed has the losses of one that was not, whatever is drawn at random for its batches.
 #include <gtest/gtest.h>
 
-#include "formats/json.h"
-#include "models/catalog.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
-#include "training/recipe_keys.h"
-#include "training/session.h"
+#include "tessera/formats/json.h"
+#include "tessera/models/catalog.h"
+#include "tessera/training/recipe/recipe_keys.h"
+#include "tessera/training/run/session.h"
 
 namespace tessera::training {
 namespace {

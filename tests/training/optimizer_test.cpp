@@ -1,4 +1,4 @@
-#include "training/optimizer.h"
+#include "tessera/training/optimizers/optimizer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,12 @@
 #include <map>
 #include <memory>
 
-#include "core/parallel.h"
 #include "support/goldens.h"
 #include "support/op_case.h"
-#include "training/adafactor.h"
-#include "training/adamw.h"
-#include "training/sgd.h"
+#include "tessera/core/parallel.h"
+#include "tessera/training/optimizers/adafactor.h"
+#include "tessera/training/optimizers/adamw.h"
+#include "tessera/training/optimizers/sgd.h"
 
 namespace tessera::training {
 namespace {

@@ -1,15 +1,15 @@
-#include "training/parameter_buffer.h"
+#include "tessera/training/optimizers/parameter_buffer.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "core/parallel.h"
-#include "ops/binary.h"
-#include "ops/views.h"
 #include "support/op_case.h"
-#include "tensor/tape.h"
+#include "tessera/core/parallel.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::training {
 namespace {

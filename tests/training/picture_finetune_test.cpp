@@ -2,15 +2,15 @@
 // model that learned, and they are what it was taught.
 #include <gtest/gtest.h>
 
-#include "formats/image.h"
-#include "inference/generator.h"
-#include "inference/picture_prompt.h"
-#include "inference/text_model.h"
-#include "models/adapters.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
-#include "training/recipe_keys.h"
-#include "training/session.h"
+#include "tessera/formats/image/image.h"
+#include "tessera/inference/generator.h"
+#include "tessera/inference/image_prompt.h"
+#include "tessera/inference/text_model.h"
+#include "tessera/models/adapters/adapters.h"
+#include "tessera/training/recipe/recipe_keys.h"
+#include "tessera/training/run/session.h"
 
 namespace tessera::training {
 namespace {

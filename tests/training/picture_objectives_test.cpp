@@ -1,12 +1,12 @@
 // Objectives over pictures: what the model sees, what it is to say, and nothing learned from padding.
 #include <gtest/gtest.h>
 
-#include "core/parallel.h"
-#include "formats/image.h"
 #include "support/expect_error.h"
 #include "support/objective_case.h"
 #include "support/scene_set.h"
-#include "tensor/tape.h"
+#include "tessera/core/parallel.h"
+#include "tessera/formats/image/image.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::training {
 namespace {
@@ -187,7 +187,8 @@ TEST(PrefixObjective, AScenesFileIsData) {
     Ids suffix;
     for (std::int64_t i = 0; i < batch.inputs.labels.shape()[1]; ++i)
         if (labels[static_cast<std::size_t>(i)] != -100) suffix.push_back(labels[static_cast<std::size_t>(i)]);
-    EXPECT_EQ(test.tokenizer->decode(suffix), data::Scenes(set.folder / "set.scenes.json").texts_at(5).suffix + "</s>");
+    EXPECT_EQ(test.tokenizer->decode(suffix),
+              scenes::Scenes(set.folder / "set.scenes.json").texts_at(5).suffix + "</s>");
     const NoGrad no_grad;
     EXPECT_TRUE(std::isfinite(objective->loss(test.model(), batch, {}).item()));
 }

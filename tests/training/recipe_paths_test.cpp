@@ -1,5 +1,5 @@
 // Paths in a recipe are looked for beside it, then from the working directory, and written whole.
-#include "training/recipe_paths.h"
+#include "tessera/training/recipe/recipe_paths.h"
 
 #include <gtest/gtest.h>
 

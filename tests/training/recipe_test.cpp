@@ -1,11 +1,11 @@
 // Recipes are checked against the table of keys: names, kinds, values, and settings from the command line.
-#include "training/recipe.h"
+#include "tessera/training/recipe/recipe.h"
 
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
-#include "training/recipe_keys.h"
+#include "tessera/training/recipe/recipe_keys.h"
 
 namespace tessera::training {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <filesystem>
 
-#include "models/catalog.h"
 #include "support/goldens.h"
-#include "training/objective.h"
-#include "training/recipe_keys.h"
+#include "tessera/models/catalog.h"
+#include "tessera/training/objectives/objective.h"
+#include "tessera/training/recipe/recipe_keys.h"
 
 namespace tessera::training {
 namespace {

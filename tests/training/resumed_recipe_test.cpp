@@ -1,10 +1,10 @@
 // What may change when a run goes on, and how it is recorded.
-#include "training/resumed_recipe.h"
+#include "tessera/training/recipe/resumed_recipe.h"
 
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
-#include "training/recipe_keys.h"
+#include "tessera/training/recipe/recipe_keys.h"
 
 namespace tessera::training {
 namespace {

@@ -1,14 +1,14 @@
 // The folder of a run: refused at the start where it cannot hold the run, and never half a checkpoint.
-#include "training/run_folder.h"
+#include "tessera/training/run/run_folder.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "formats/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
-#include "training/metrics.h"
+#include "tessera/formats/atomic_file.h"
+#include "tessera/training/run/metrics.h"
 
 namespace tessera::training {
 namespace {
@@ -162,7 +162,7 @@ TEST(Metrics, GoOnAfterTheCheckpointAndDropATornLine) {
         Metrics metrics(folder / "metrics.jsonl", 2);
         metrics.add_validation(2, {.loss = 0.5, .targets = 1});
         metrics.add_validation(2, {.loss = 0.5, .targets = 4, .answers = {.all = 4, .right = 3}});
-        EXPECT_EQ(metrics.losses().size(), 2u);
+        EXPECT_EQ(metrics.history().training.size(), 2u);
     }
     EXPECT_EQ(folder.read("metrics.jsonl"),
               "{\"step\":1,\"loss\":3}\n{\"step\":2,\"loss\":2}\n{\"step\":2,\"validation_loss\":0.5}\n"

@@ -1,11 +1,11 @@
-#include "training/schedule.h"
+#include "tessera/training/optimizers/schedule.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "core/error.h"
 #include "support/goldens.h"
+#include "tessera/core/error.h"
 
 namespace tessera::training {
 namespace {

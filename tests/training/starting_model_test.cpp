@@ -1,15 +1,15 @@
 // What a run starts from, and what goes with the model into the folder that is left.
-#include "training/starting_model.h"
+#include "tessera/training/run/initial_model.h"
 
 #include <gtest/gtest.h>
 
-#include "models/catalog.h"
 #include "support/expect_error.h"
 #include "support/gguf_builder.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
-#include "training/made_tokenizer.h"
-#include "training/recipe_keys.h"
+#include "tessera/models/catalog.h"
+#include "tessera/training/recipe/recipe_keys.h"
+#include "tessera/training/tokenizer_spec.h"
 
 namespace tessera::training {
 namespace {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <map>
 
-#include "data/token_words.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
 #include "support/objective_case.h"
-#include "tensor/tape.h"
+#include "tessera/data/token_words.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::training {
 namespace {

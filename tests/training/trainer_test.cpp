@@ -1,5 +1,5 @@
 // The trainer's steps: against the reference's curve, and what a recipe promises of them.
-#include "training/trainer.h"
+#include "tessera/training/run/trainer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,14 +7,14 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "models/adapters.h"
-#include "models/catalog.h"
-#include "ops/binary.h"
-#include "ops/views.h"
 #include "support/expect_error.h"
 #include "support/goldens.h"
 #include "support/op_case.h"
-#include "training/recipe_keys.h"
+#include "tessera/models/adapters/adapters.h"
+#include "tessera/models/catalog.h"
+#include "tessera/ops/binary.h"
+#include "tessera/ops/views.h"
+#include "tessera/training/recipe/recipe_keys.h"
 
 namespace tessera::training {
 namespace {

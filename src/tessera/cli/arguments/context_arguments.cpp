@@ -1,0 +1,58 @@
+#include "tessera/cli/arguments/context_arguments.h"
+
+#include <algorithm>
+
+#include "tessera/core/error.h"
+
+namespace tessera::cli {
+namespace {
+
+// A shift keeps the token that all texts begin with.
+std::int64_t kept_by_shift(const inference::TextModel& model, const std::vector<std::vector<std::int64_t>>& prompts) {
+    std::optional<std::int64_t> first = model.settings.bos;
+    if (model.tokenizer && model.tokenizer->special.bos) first = model.tokenizer->special.bos;
+    const auto begins_so = [&](const std::vector<std::int64_t>& ids) { return !ids.empty() && ids.front() == first; };
+    return first && std::all_of(prompts.begin(), prompts.end(), begins_so) ? 1 : 0;
+}
+
+}  // namespace
+
+void ContextArguments::declare(Arguments& parser) {
+    parser.option("-c,--ctx", tokens,
+                  "how many tokens a text may have, prompt and answer; the model's context otherwise");
+    parser.flag("--beyond-context", goes_on, "go on past the model's context, where its positions do not end");
+}
+
+void ContextArguments::declare_shift(Arguments& parser) {
+    parser.flag("--context-shift", shifts,
+                "at the context's end forget the older half of the text after its first token, and go on");
+}
+
+inference::ContextRule ContextArguments::rule(const inference::TextModel& model,
+                                              const std::vector<std::vector<std::int64_t>>& prompts) const {
+    check(!(shifts && goes_on), "--context-shift: --beyond-context says otherwise");
+    const std::int64_t positions = model.model->longest_text(), context = model.model->context_length();
+    const std::int64_t wanted = tokens.value_or(1);
+    check(wanted >= 1, "--ctx: expected 1 or more, found ", wanted);
+    check(positions == 0 || wanted <= positions, "--ctx: ", wanted, " tokens, but the model has positions for ",
+          positions);
+    check(goes_on || context == 0 || wanted <= context, "--ctx: ", wanted, " tokens, but the model's context is ",
+          context, "; --beyond-context goes past it");
+    check(!shifts || tokens || context > 0, "--context-shift: ", model.path.string(),
+          " does not say how long its context is; --ctx does");
+    inference::ContextRule rule{.tokens = tokens.value_or(0)};
+    if (goes_on) rule.end = inference::AtContext::go_on;
+    if (shifts) rule.end = inference::AtContext::shift;
+    rule.kept = shifts ? kept_by_shift(model, prompts) : 0;
+    const std::int64_t room = tokens.value_or(context);
+    check(!shifts || room >= rule.kept + 2, "--context-shift: there is nothing to forget of a context of ", room);
+    return rule;
+}
+
+std::string ContextArguments::name(const inference::TextModel& model) const {
+    const std::int64_t most = goes_on ? model.model->longest_text() : model.model->context_length();
+    return tokens && *tokens != most ? text_of("the context of ", *tokens, " tokens")
+                                     : text_of("the model's context of ", most, " tokens");
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,48 @@
+#include "tessera/cli/arguments/failure.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <new>
+#include <system_error>
+
+#include "tessera/cli/terminal/terminal.h"
+#include "tessera/core/error.h"
+
+namespace tessera::cli {
+namespace {
+
+// The memory that this program holds, as the system counts it.
+double held_bytes() {
+    long long pages = 0, resident = 0;
+    if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+        if (std::fscanf(file, "%lld %lld", &pages, &resident) != 2) resident = 0;
+        std::fclose(file);
+    }
+    return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+std::string text_of_paths(const std::filesystem::filesystem_error& error) {
+    std::string text = error.path1().empty() ? "a file" : error.path1().string();
+    if (!error.path2().empty()) text += text_of(" → ", error.path2().string());
+    return text;
+}
+
+}  // namespace
+
+std::string failure_text(const std::exception& error) {
+    if (dynamic_cast<const Error*>(&error)) return error.what();
+    if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error))
+        return text_of(text_of_paths(*file), ": ", file->code().message());
+    if (const auto* system = dynamic_cast<const std::system_error*>(&error))
+        return text_of("the system refuses: ", system->code().message());
+    if (dynamic_cast<const std::bad_alloc*>(&error))
+        return text_of("out of memory: no more was given to this program, which holds ", in_bytes(held_bytes()));
+    if (dynamic_cast<const std::length_error*>(&error))
+        return "out of memory: a size is larger than any memory; is a number of the input far too large?";
+    return text_of("a value of the input was not foreseen (", error.what(),
+                   "): this is a defect of the program, which should have named it");
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,92 @@
+// tessera convert: the same model in another dtype or other shards.
+#include <cstdio>
+#include <filesystem>
+
+#include "tessera/cli/arguments/arguments.h"
+#include "tessera/cli/commands.h"
+#include "tessera/cli/terminal/terminal.h"
+#include "tessera/core/interruption.h"
+#include "tessera/formats/atomic_file.h"
+#include "tessera/formats/checkpoint_files.h"
+#include "tessera/formats/output_folder.h"
+#include "tessera/models/catalog.h"
+#include "tessera/models/dtype_names.h"
+#include "tessera/training/run/initial_model.h"
+#include "tessera/training/run/run_folder.h"
+
+namespace tessera::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool holds_weights_or_config(const fs::path& path) {
+    const std::string name = path.filename();
+    return path.extension() == ".safetensors" || name == "model.safetensors.index.json" || name == "config.json" ||
+           path.extension() == ".gguf" || path.extension() == ".bin" || path.extension() == ".pt" ||
+           name == "pytorch_model.bin.index.json";
+}
+
+// Tokenizer, templates, licence: everything beside the weights goes along.
+std::vector<fs::path> companions(const fs::path& source) {
+    std::vector<fs::path> found;
+    if (!fs::is_directory(source)) return found;
+    for (const auto& entry : fs::directory_iterator(source))
+        if (entry.is_regular_file() && !holds_weights_or_config(entry.path()))
+            found.push_back(formats::find_file(source, entry.path().filename()));
+    return found;
+}
+
+// Safetensors have no quantised dtypes.
+void check_writable(const std::string& source, const formats::TensorMap& tensors) {
+    for (const auto& [name, tensor] : tensors)
+        check(!is_quantised(tensor.dtype()), source, ": ", name, " is of dtype ", tensor.dtype(),
+              ", which a folder cannot hold; give --dtype f32, bf16 or f16");
+}
+
+}  // namespace
+
+int convert_command(const std::vector<std::string>& arguments) {
+    std::string source, folder, dtype_name, max_shard = "5GB";
+    bool overwrite = false;
+    Arguments parser("convert",
+                     "Writes a model again, in another dtype or cut into other files. Everything beside the weights\n"
+                     "(tokenizer, templates) goes along.",
+                     "tessera convert DIR OUT --dtype bf16 --max-shard 5GB");
+    parser.model("DIR", source, "the model: a folder of the Hub's layout, a .gguf file, or one of llama2.c (.bin)");
+    parser.positional("OUT", folder, "the folder to write");
+    parser.option("--dtype NAME", dtype_name, "f32, bf16 or f16 (default: as it is)");
+    parser.option("--max-shard SIZE", max_shard, "the largest file, e.g. 5GB");
+    parser.flag("--overwrite", overwrite, "replace the model that is in OUT; your own other files stay");
+    if (const auto status = parser.parse(arguments)) return *status;
+
+    formats::WriteOptions options{.max_shard_bytes = bytes_named(max_shard, "--max-shard")};
+    if (!dtype_name.empty()) options.tensors.dtype = models::weight_dtype(dtype_name, "--dtype");
+    const Interruption interruption;
+    formats::OutputFolder out(
+        folder, {.overwrite = overwrite, .inputs = {source}, .is_own = training::what_gives_way_in(folder)});
+    const formats::Checkpoint checkpoint = models::open(source);
+    models::load(checkpoint);  // strict: what is written is a whole model
+    if (!options.tensors.dtype) check_writable(source, checkpoint.tensors);
+    const std::vector<fs::path> beside = companions(source);
+
+    formats::NamedTensors tensors(checkpoint.tensors.begin(), checkpoint.tensors.end());
+    double total = 0, written = 0;
+    for (const auto& [name, tensor] : tensors)
+        total += static_cast<double>(bytes_of(options.tensors.dtype.value_or(tensor.dtype()), tensor.elements()));
+    Progress progress("writing", total, "B");
+    options.tensors.on_written = [&](std::int64_t count) { progress.set(written += static_cast<double>(count)); };
+    const models::Config config =
+        options.tensors.dtype ? models::with_dtype(checkpoint.config, *options.tensors.dtype) : checkpoint.config;
+    formats::write_checkpoint(out.path(), config, tensors, options);
+    for (const fs::path& file : beside) formats::copy_file(file, out.path() / file.filename());
+    if (!fs::is_directory(source)) {
+        if (!checkpoint.generation_config.json().members().empty())
+            checkpoint.generation_config.json().write(out.path() / "generation_config.json");
+        training::copy_companions(source, out.path());
+    }
+    out.commit();
+    std::printf("%s: %zu tensors, %s\n", folder.c_str(), tensors.size(), in_bytes(written).c_str());
+    return 0;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,113 @@
+// tessera tokenizer train: learns a tokenizer from texts.
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "tessera/cli/arguments/arguments.h"
+#include "tessera/cli/arguments/suggestion.h"
+#include "tessera/cli/commands.h"
+#include "tessera/cli/terminal/terminal.h"
+#include "tessera/core/interruption.h"
+#include "tessera/formats/atomic_file.h"
+#include "tessera/formats/json.h"
+#include "tessera/formats/output_folder.h"
+#include "tessera/tokenizers/tokenizer.h"
+#include "tessera/tokenizers/training/trained_tokenizer.h"
+
+namespace tessera::cli {
+namespace {
+
+// One bar after another, as what is done changes.
+class Bars {
+   public:
+    void show(const std::string& what, double done, double total) {
+        if (what != what_) {
+            bar_.reset();
+            bar_ = std::make_unique<Progress>(what, total, what == "reading" ? "bytes" : "tokens");
+            what_ = what;
+        }
+        bar_->set(done);
+    }
+    void clear() { bar_.reset(); }
+
+   private:
+    std::string what_;
+    std::unique_ptr<Progress> bar_;
+};
+
+int train(const std::vector<std::string>& arguments) {
+    std::string folder;
+    std::vector<std::string> corpus;
+    bool json = false, overwrite = false;
+    tokenizers::TokenizerTraining training;
+    Arguments parser(
+        "tokenizer train",
+        "Learns a tokenizer from texts and writes it as tokenizer.json and tokenizer_config.json.\n"
+        "Kinds: bpe (bytes, pairs merged), unigram (probabilities of pieces), wordpiece (pieces with ##),\n"
+        "words (a list of words) and characters.",
+        "tessera tokenizer train --kind bpe --vocab 8000 corpus.txt -o DIR");
+    parser.positionals("CORPUS", corpus, "files of text");
+    parser.option("--kind NAME", training.kind, "bpe, unigram, wordpiece, words or characters");
+    parser.option("--vocab", training.vocabulary, "how many tokens, special ones with them");
+    parser.option("--min-count", training.least_count, "pairs (bpe, wordpiece) or words seen less often are left out");
+    parser.option("--special", training.special, "a special token more; may be repeated (default: none)");
+    parser.option("--whole", training.whole,
+                  "a token that is text and never cut, such as <loc0000>; may be repeated (default: none)");
+    parser.option("-o,--output DIR", folder, "the folder to write, needed");
+    parser.flag("--overwrite", overwrite, "replace the tokenizer that is in DIR; other files stay");
+    parser.threads();
+    parser.json(json);
+    if (const auto status = parser.parse(arguments)) return *status;
+    if (folder.empty()) {
+        return parser.refuse("-o DIR is missing");
+    }
+    tokenizers::frame_of(training);  // a wrong kind is told before anything is read
+
+    const Interruption interruption;
+    formats::OutputFolder out(
+        folder,
+        {.overwrite = overwrite, .inputs = {corpus.begin(), corpus.end()}, .is_own = formats::is_tokenizer_file});
+    Bars bars;
+    training.report = [&](const std::string& what, double done, double total) { bars.show(what, done, total); };
+    const auto start = std::chrono::steady_clock::now();
+    const tokenizers::TrainedTokenizer trained = tokenizers::train_tokenizer({corpus.begin(), corpus.end()}, training);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    bars.clear();
+
+    formats::write_file(out.path() / "tokenizer.json", trained.tokenizer_json);
+    formats::write_file(out.path() / "tokenizer_config.json", trained.config_json);
+    tokenizers::open_tokenizer(out.path());  // what was written can be read
+    out.commit();
+    if (json)
+        std::printf("%s\n", formats::Json::object()
+                                .set("kind", training.kind)
+                                .set("tokens", trained.size)
+                                .set("seconds", seconds)
+                                .set("folder", folder)
+                                .dump(0)
+                                .c_str());
+    else
+        std::printf("%s: %s tokens of the kind %s in %.1f s\n", one_line(folder).c_str(),
+                    with_separators(trained.size).c_str(), training.kind.c_str(), seconds);
+    if (trained.size < training.vocabulary)
+        std::fprintf(stderr, "tessera: the corpus gives %s tokens only\n", with_separators(trained.size).c_str());
+    return 0;
+}
+
+}  // namespace
+
+int tokenizer_command(const std::vector<std::string>& arguments) {
+    if (!arguments.empty() && arguments[0] == "train") return train({arguments.begin() + 1, arguments.end()});
+    const bool asked = !arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h");
+    if (!asked && !arguments.empty()) {
+        std::fprintf(stderr, "tessera tokenizer: there is no '%s'%s; see tessera tokenizer --help\n",
+                     one_line(arguments[0]).c_str(), suggestion(arguments[0], {"train"}).c_str());
+        return 2;
+    }
+    std::fprintf(asked ? stdout : stderr,
+                 "tessera tokenizer train --kind bpe --vocab 8000 corpus.txt -o DIR   learns a tokenizer\n"
+                 "See tessera tokenizer train --help.\n");
+    return asked ? 0 : 2;
+}
+
+}  // namespace tessera::cli

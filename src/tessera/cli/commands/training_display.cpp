@@ -1,0 +1,245 @@
+#include "tessera/cli/commands/training_display.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <sstream>
+
+#include "tessera/cli/commands/next_command.h"
+#include "tessera/cli/terminal/output.h"
+#include "tessera/cli/terminal/terminal.h"
+#include "tessera/core/interruption.h"
+#include "tessera/inference/generator.h"
+#include "tessera/kernels/gemm.h"
+#include "tessera/models/summary.h"
+#include "tessera/nn/module.h"
+#include "tessera/ops/matmul.h"
+#include "tessera/ops/views.h"
+#include "tessera/tensor/tape.h"
+#include "tessera/tokenizers/tokenizer.h"
+#include "tessera/training/run/metrics.h"
+
+namespace tessera::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::string in_time(double seconds) {
+    const auto whole = static_cast<std::int64_t>(seconds);
+    return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
+                         : fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+// What one large product of matrices reaches in the dtype that layers multiply in: the measure of utilisation.
+double peak_operations(Device device, DType dtype) {
+    const NoGrad no_grad;
+    const std::int64_t size = device == cpu ? 768 : 8192;
+    const Tensor a = Tensor::full({size, size}, 0.5, dtype, device);
+    double best = 0;
+    for (int turn = 0; turn < 4; ++turn) {
+        const auto start = Clock::now();
+        ops::slice(ops::matmul(a, a), 0, 0, 1).to(cpu);  // one row: only to wait until it is there
+        best = std::max(best, 2 * std::pow(static_cast<double>(size), 3) / seconds_since(start));
+    }
+    return best;
+}
+
+std::string accuracy_of(const training::Answers& answers) {
+    if (answers.all == 0) return {};
+    return fmt::format(", accuracy {:.2f} % ({} of {})", 100 * answers.share(), with_separators(answers.right),
+                       with_separators(answers.all));
+}
+
+class Display {
+   public:
+    Display(const training::Recipe& recipe, const training::SessionOptions& options, bool quiet)
+        : recipe_(recipe), folder_(options.folder.string()), device_(options.device), quiet_(quiet) {}
+
+    training::SessionEvents events() {
+        training::SessionEvents events;
+        events.on_preparation = [this](const std::string& what, double done, double total) {
+            if (!preparation_ || what != prepared_) {
+                preparation_.reset();
+                preparation_ = std::make_unique<Progress>(what, total,
+                                                          what == "counting"                      ? "tokens"
+                                                          : what == "tokens" || what == "reading" ? "B"
+                                                                                                  : "steps");
+                prepared_ = what;
+            }
+            preparation_->set(done);
+        };
+        events.on_resume = [this](std::int64_t step, const std::vector<training::ChangedSetting>& changes) {
+            say(resumption(folder_, step, changes));
+        };
+        events.on_new_head = [this](const std::vector<std::string>& classes) {
+            constexpr std::size_t most_named = 8;
+            std::string names;
+            for (std::size_t i = 0; i < std::min(classes.size(), most_named); ++i)
+                names += text_of(i > 0 ? ", " : "", one_line(classes[i]));
+            say(fmt::format("a new head for {} classes: {}{}", classes.size(), names,
+                            classes.size() > most_named ? ", …" : ""));
+        };
+        events.on_start = [this](const models::Model& model, const training::Trainer& trainer) {
+            start(model, trainer);
+        };
+        events.on_step = [this](const training::StepReport& report, const char* unit) { step(report, unit); };
+        events.on_validation = [this](std::int64_t step, const training::Evaluation& result) {
+            say(fmt::format("step {}: validation loss {:.4f}{}", step, result.loss, accuracy_of(result.answers)));
+        };
+        events.on_sample = [this](const models::Model& model, const tokenizers::Tokenizer& tokenizer,
+                                  std::int64_t step) { sample(model, tokenizer, step); };
+        return events;
+    }
+
+   private:
+    void start(const models::Model& model, const training::Trainer& trainer) {
+        preparation_.reset();
+        auto& mutable_model = const_cast<models::Model&>(model);  // visiting counts, and changes nothing
+        const models::Summary summary = models::summarise(mutable_model);
+        peak_ = peak_operations(device_, recipe_.precision);
+        const bool sees_texts = std::string_view(trainer.unit()) == "tokens";
+        steps_ = trainer.all_steps();
+        say(fmt::format("{} parameters, {} of them learn; {} steps of {}{} ({:.3g} epochs)",
+                        with_separators(summary.parameters), with_separators(trainer.trained_parameters()), steps_,
+                        recipe_.batch * recipe_.accumulate,
+                        sees_texts ? fmt::format(" × {}", recipe_.length) : fmt::format(" {}", trainer.unit()),
+                        trainer.epochs_after(steps_)));
+        first_step_ = trainer.steps();
+        started_ = Clock::now();
+        operations_before_ = kernels::gemm_operations;
+    }
+
+    // Of the products' rate; empty where the model has none.
+    std::string utilisation(double seconds) const {
+        const auto done = static_cast<double>(kernels::gemm_operations - operations_before_);
+        const double percent = 100 * done / seconds / peak_;
+        return percent < 0.5 ? "" : fmt::format("{:.0f} % of peak  ", percent);
+    }
+
+    // Where the recipe counts in epochs.
+    std::string epoch_of(const training::StepReport& report) const {
+        return recipe_.epochs
+                   ? fmt::format("  epoch {:.3g}/{:.3g}", std::min(report.epoch, *recipe_.epochs), *recipe_.epochs)
+                   : "";
+    }
+
+    void step(const training::StepReport& report, const char* unit) {
+        units_ += report.units;
+        losses_.push_back({report.step, report.loss});
+        if (losses_.size() > training::RecentLoss::most_steps) losses_.erase(losses_.begin());
+        const training::RecentLoss recent = training::recent_loss(losses_);
+        const double seconds = seconds_since(started_);
+        const auto done = static_cast<double>(report.step - first_step_);
+        const double rate = static_cast<double>(units_) / seconds;
+        const double left = seconds / done * static_cast<double>(steps_ - report.step);
+        const std::string line = fmt::format(
+            "step {}/{}{}  loss {:.4f} (mean of {}: {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {}{}  {} left",
+            report.step, steps_, epoch_of(report), report.loss, recent.steps, recent.mean, report.learning_rate,
+            report.gradient_norm, in_powers(rate), unit, utilisation(seconds),
+            in_bytes(static_cast<double>(report.memory_bytes)), in_time(left));
+        if (quiet_) return;
+        const bool last = report.step == steps_;
+        if (is_terminal()) {
+            if (!last && seconds_since(drawn_) < 0.1) return;
+            drawn_ = Clock::now();
+            std::printf("\r\033[K%s%s", line.c_str(), last ? "\n" : "");
+        } else if (last || report.step % std::max<std::int64_t>(1, steps_ / 20) == 0) {
+            std::printf("%s\n", line.c_str());
+        }
+        std::fflush(stdout);
+    }
+
+    void sample(const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t step) {
+        if (quiet_) return;
+        tokenizers::Ids prompt = tokenizer.encode(recipe_.sample_prompt);
+        if (prompt.empty()) prompt.push_back(tokenizer.special.bos.value_or(tokenizer.special.eos.value_or(0)));
+        const auto length = static_cast<std::int64_t>(prompt.size()), context = model.context_length();
+        if (context > 0 && length > context)  // no reason to end the run
+            return say(fmt::format("step {}: sample.prompt has {} tokens, and the model's context is {}", step, length,
+                                   context));
+        models::Batch batch = inference::batch_of({prompt});
+        batch.input_ids = batch.input_ids.to(device_);
+        inference::GenerateOptions options{.max_new_tokens = recipe_.sample_tokens};
+        if (tokenizer.special.eos) options.stop_ids = {*tokenizer.special.eos};
+        const auto generated = inference::generate(model, batch, options);
+        say(fmt::format("step {}:", step));
+        std::istringstream lines(recipe_.sample_prompt + tokenizer.decode(generated.tokens[0], true));
+        for (std::string line; std::getline(lines, line);) say("    " + one_line(line));
+    }
+
+    void say(const std::string& line) const {
+        if (quiet_) return;
+        std::printf("%s%s\n", is_terminal() ? "\r\033[K" : "", line.c_str());
+        std::fflush(stdout);
+    }
+
+    const training::Recipe& recipe_;
+    std::string folder_;
+    Device device_;
+    bool quiet_;
+    std::unique_ptr<Progress> preparation_;
+    std::string prepared_;                     // what the bar is about
+    std::vector<training::LossPoint> losses_;  // of the last steps
+    double peak_ = 1;
+    std::int64_t operations_before_ = 0;
+    std::int64_t units_ = 0, first_step_ = 0, steps_ = 0;
+    Clock::time_point started_ = Clock::now(), drawn_ = {};
+};
+
+}  // namespace
+
+int train_with_display(const training::Recipe& recipe, const training::SessionOptions& options, bool json,
+                       const std::string& resume_command) {
+    const Interruption interruption;
+    Display display(recipe, options, json);
+    const training::SessionEvents events = display.events();
+    const training::SessionResult result = training::run_session(recipe, options, events);
+    if (result.stopped_by != 0) {
+        if (is_terminal() && !json) std::printf("\n");
+        std::fflush(stdout);
+        std::fprintf(stderr, "tessera: stopped after step %lld of %lld; its checkpoint is %s; to go on: %s\n",
+                     static_cast<long long>(result.steps), static_cast<long long>(result.all_steps),
+                     one_line(result.checkpoint.string()).c_str(), one_line(resume_command).c_str());
+        return status_after(result.stopped_by);
+    }
+    if (json) {
+        formats::Json out = formats::Json::object();
+        out.set("folder", options.folder.string()).set("steps", result.steps);
+        if (std::isfinite(result.loss)) out.set("training_loss", result.loss);
+        if (result.loss_steps > 0) out.set("training_loss_steps", result.loss_steps);
+        if (std::isfinite(result.validation_loss)) out.set("validation_loss", result.validation_loss);
+        if (result.answers.all > 0) out.set("validation_accuracy", result.answers.share());
+        std::printf("%s\n", out.dump().c_str());
+        return 0;
+    }
+    const std::string folder = options.folder.string();
+    std::printf("%s: %s; try: tessera %s\n", folder.c_str(), outcome(result).c_str(),
+                next_command(recipe.objective, folder).c_str());
+    return 0;
+}
+
+std::string outcome(const training::SessionResult& result) {
+    std::string text = fmt::format("{} step{}", result.steps, result.steps == 1 ? "" : "s");
+    if (std::isfinite(result.loss))
+        text += fmt::format(", training loss {:.4f}{}", result.loss,
+                            result.loss_steps > 0 ? fmt::format(" (mean of the last {})", result.loss_steps) : "");
+    if (std::isfinite(result.validation_loss)) text += fmt::format(", validation loss {:.4f}", result.validation_loss);
+    return text + accuracy_of(result.answers);
+}
+
+std::string resumption(const std::string& folder, std::int64_t step,
+                       const std::vector<training::ChangedSetting>& changes) {
+    if (step == 0) return fmt::format("{}: no checkpoint yet; beginning with step 1", folder);
+    std::string text = fmt::format("{}: going on after step {}", folder, step);
+    for (const training::ChangedSetting& change : changes)
+        text += fmt::format("{} {}: {} → {}", &change == &changes.front() ? " with" : ",", change.key,
+                            one_line(change.old_value.dump(0)), one_line(change.new_value.dump(0)));
+    return text;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,23 @@
+// What a person sees of a training run: one line that is drawn anew, or a line now and then where output is no
+// terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tessera/training/run/session.h"
+
+namespace tessera::cli {
+
+// Runs it and prints the result; `json` prints that alone, as an object. Ctrl-C and `kill` end it with a checkpoint,
+// and with the command that goes on from there.
+int train_with_display(const training::Recipe& recipe, const training::SessionOptions& options, bool json,
+                       const std::string& resume_command);
+
+// "12 steps, training loss 1.2345 (mean of the last 12), validation loss 1.3000"
+std::string outcome(const training::SessionResult& result);
+// Where a run that was asked to go on does so, and with what.
+std::string resumption(const std::string& folder, std::int64_t step,
+                       const std::vector<training::ChangedSetting>& changes);
+
+}  // namespace tessera::cli

@@ -1,0 +1,68 @@
+// A folder with one folder per class, pictures in each.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "tessera/core/error.h"
+#include "tessera/data/labelled_images.h"
+#include "tessera/formats/find_file.h"
+
+namespace tessera::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_picture(const fs::path& file) {
+    static const std::set<std::string> endings = {".png", ".jpg", ".jpeg", ".webp", ".gif"};
+    std::string ending = file.extension().string();
+    for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return endings.contains(ending);
+}
+
+class PictureFolder final : public LabelledPictures {
+   public:
+    PictureFolder(const std::string& folder, const PictureSource& source) {
+        if (!source.with_labels) {
+            add(folder, -1);
+        } else {
+            const std::vector<fs::path> classes = formats::folders_in(folder);
+            check(!classes.empty(), folder, ": no folders in it; pictures stand in one folder per class");
+            for (const fs::path& path : classes) add(path, class_of(path, source.classes));
+        }
+        check(!files_.empty(), folder, ": no PNG, JPEG, WebP or GIF file in it");
+    }
+
+    std::int64_t size() const override { return static_cast<std::int64_t>(files_.size()); }
+    formats::Image picture(std::int64_t index) const override { return formats::read_image(at(index).path); }
+    std::int64_t label(std::int64_t index) const override { return at(index).label; }
+    std::string where(std::int64_t index) const override { return at(index).path.string(); }
+
+   private:
+    struct File {
+        fs::path path;
+        std::int64_t label;
+    };
+    const File& at(std::int64_t index) const { return files_[static_cast<std::size_t>(index)]; }
+
+    static std::int64_t class_of(const fs::path& folder, const std::vector<std::string>& classes) {
+        const auto found = std::find(classes.begin(), classes.end(), folder.filename().string());
+        check(found != classes.end(), folder.string(), ": no class is called '", folder.filename().string(),
+              "'; there are ", classes.size(), " classes");
+        return found - classes.begin();
+    }
+
+    void add(const fs::path& folder, std::int64_t label) {
+        for (const fs::path& path : formats::files_below(folder))
+            if (is_picture(path)) files_.push_back({path, label});
+    }
+
+    std::vector<File> files_;
+};
+
+}  // namespace
+
+std::unique_ptr<LabelledPictures> open_picture_folder(const std::string& folder, const PictureSource& source) {
+    return std::make_unique<PictureFolder>(folder, source);
+}
+
+}  // namespace tessera::data

@@ -1,0 +1,91 @@
+#include "tessera/data/labelled_images.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "tessera/core/error.h"
+#include "tessera/formats/find_file.h"
+#include "tessera/text/utf8.h"
+
+namespace tessera::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Several sets end to end.
+class Joined final : public LabelledPictures {
+   public:
+    explicit Joined(std::vector<std::unique_ptr<LabelledPictures>> sets) : sets_(std::move(sets)) {
+        for (const auto& set : sets_) ends_.push_back(size() + set->size());
+    }
+    std::int64_t size() const override { return ends_.empty() ? 0 : ends_.back(); }
+    formats::Image picture(std::int64_t index) const override {
+        const auto [set, own] = find(index);
+        return set->picture(own);
+    }
+    std::int64_t label(std::int64_t index) const override {
+        const auto [set, own] = find(index);
+        return set->label(own);
+    }
+    std::string where(std::int64_t index) const override {
+        const auto [set, own] = find(index);
+        return set->where(own);
+    }
+
+   private:
+    std::pair<const LabelledPictures*, std::int64_t> find(std::int64_t index) const {
+        const auto end = std::upper_bound(ends_.begin(), ends_.end(), index);
+        const auto set = static_cast<std::size_t>(end - ends_.begin());
+        return {sets_[set].get(), index - (set == 0 ? 0 : ends_[set - 1])};
+    }
+
+    std::vector<std::unique_ptr<LabelledPictures>> sets_;
+    std::vector<std::int64_t> ends_;
+};
+
+std::unique_ptr<LabelledPictures> open_one(const std::string& name, const PictureSource& source) {
+    std::error_code error;
+    formats::check_exists(name);
+    if (fs::is_directory(name, error)) return open_picture_folder(name, source);
+    if (is_idx_file(name)) return open_idx_pictures(name, source);
+    check(fs::path(name).extension() == ".bin", name,
+          ": expected a folder with one folder per class, an idx file, or a CIFAR-10 file (.bin)");
+    return open_cifar_pictures(name);
+}
+
+}  // namespace
+
+std::unique_ptr<LabelledPictures> open_pictures(const std::vector<std::string>& files_and_folders,
+                                                const PictureSource& source) {
+    check(!files_and_folders.empty(), "no pictures given");
+    std::vector<std::unique_ptr<LabelledPictures>> sets;
+    for (const std::string& name : files_and_folders) sets.push_back(open_one(name, source));
+    return sets.size() == 1 ? std::move(sets[0]) : std::make_unique<Joined>(std::move(sets));
+}
+
+std::vector<std::string> picture_classes(const std::vector<std::string>& files_and_folders) {
+    std::set<std::string> folders;
+    std::int64_t highest = -1;
+    for (const std::string& name : files_and_folders) {
+        std::error_code error;
+        formats::check_exists(name);
+        if (fs::is_directory(name, error)) {
+            for (const fs::path& folder : formats::folders_in(name)) folders.insert(folder.filename().string());
+            continue;
+        }
+        const auto set = open_one(name, {});
+        for (std::int64_t i = 0; i < set->size(); ++i) highest = std::max(highest, set->label(i));
+    }
+    check(folders.empty() || highest < 0,
+          "folders of pictures have names for classes, other files have numbers: they "
+          "cannot be one set");
+    std::vector<std::string> names(folders.begin(), folders.end());
+    for (const std::string& name : names)  // they will stand in config.json
+        check(text::is_valid_utf8(name), files_and_folders.front(), ": the folder '", text::repaired_utf8(name),
+              "' has a name that is not UTF-8");
+    for (std::int64_t i = 0; i <= highest; ++i) names.push_back(std::to_string(i));
+    return names;
+}
+
+}  // namespace tessera::data

@@ -1,0 +1,56 @@
+// Beam search: the most probable texts by keeping the best few beginnings at each step. Scores, the length penalty,
+// when a text counts as finished and when the search ends are the reference's (transformers' _beam_search).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/inference/context_rule.h"
+#include "tessera/inference/logits_processor.h"
+#include "tessera/models/model.h"
+
+namespace tessera::inference {
+
+// When a text has as many finished beams as there are beams:
+enum class EarlyStopping {
+    heuristic,  // it ends when the best running beam, were it to end now, would be worse than all of them
+    when_full,  // it ends
+    never,      // as heuristic, but the running beam may grow to the full length first
+};
+
+constexpr std::int64_t most_beams = 1024;
+
+struct BeamSettings {
+    std::int64_t count = 1;
+    double length_penalty = 1;  // scores are Σ log p / length^penalty: above 0, long texts gain
+    EarlyStopping early_stopping = EarlyStopping::heuristic;
+    std::int64_t returned = 1;  // of the finished beams, the best first
+};
+
+struct BeamOptions {
+    BeamSettings beams = {};
+    std::int64_t max_new_tokens = 64;
+    std::vector<std::int64_t> stop_ids = {};
+    ScoreRules rules = {};
+    ContextRule context = {};
+};
+
+struct BeamText {
+    std::vector<std::int64_t> tokens = {};  // the new ones; a stop id is the last
+    double score = 0;
+    bool fills_context = false;  // there was no room for one more
+};
+
+struct BeamResult {
+    std::vector<std::vector<BeamText>> texts;  // per row of the prompt
+    double read_seconds = 0, step_seconds = 0;
+    std::int64_t steps = 0;
+};
+
+BeamResult beam_search(const models::Model& model, const models::Batch& prompt, const BeamOptions& options);
+// From the scores after a prompt, (B, V); `histories` are the prompt's tokens, one per row. A text ends where it has
+// read `context` tokens; 0: never.
+BeamResult beam_search(models::Decoding& decoding, const Tensor& scores, const std::vector<History>& histories,
+                       std::int64_t context, const BeamOptions& options);
+
+}  // namespace tessera::inference

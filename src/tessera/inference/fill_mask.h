@@ -1,0 +1,21 @@
+// What a masked language model puts into the gaps of a text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tessera/inference/text_model.h"
+
+namespace tessera::inference {
+
+struct Filler {
+    std::int64_t id = 0;
+    std::string token;
+    double probability = 0;
+    std::string text;  // the whole text with this gap filled; other gaps stay
+};
+
+// Per gap, in the text's order, the `count` most probable tokens.
+std::vector<std::vector<Filler>> fill_mask(const TextModel& model, const std::string& text, std::int64_t count);
+
+}  // namespace tessera::inference

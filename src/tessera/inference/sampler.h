@@ -1,0 +1,63 @@
+// Choosing the next token from a model's scores: the most probable one, or a draw after temperature, top-k, top-p,
+// min-p and typical filters in the reference's order (transformers' logits warpers). A draw is a pure function of
+// (seed, row, step), so a seed gives the same text at any thread count and beside any other rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tessera/inference/candidates.h"
+
+namespace tessera::inference {
+
+struct SamplerSettings {
+    bool do_sample = false;  // false: the most probable token
+    double temperature = 1;  // 0: the most probable token
+    std::int64_t top_k = 0;  // 0: all
+    double top_p = 1;
+    double min_p = 0;
+    double typical_p = 1;
+    std::uint64_t seed = 0;
+
+    bool is_greedy() const { return !do_sample || temperature == 0; }
+    void check_values() const;  // throws naming the setting and its value
+};
+
+struct TokenProbability {
+    std::int64_t id = 0;
+    double log_probability = 0;
+};
+
+class Sampler {
+   public:
+    Sampler(const SamplerSettings& settings, std::int64_t vocabulary);
+
+    // Allocates nothing.
+    std::int64_t choose(std::span<const float> scores, std::uint64_t row, std::uint64_t step);
+
+   private:
+    SamplerSettings settings_;
+    Candidates candidates_;
+    std::vector<float> weights_;
+};
+
+// Log-probabilities under a model's own distribution, before anything changes it (as OpenAI gives them).
+class LogProbabilities {
+   public:
+    LogProbabilities(std::int64_t top, std::int64_t vocabulary);
+
+    void read(std::span<const float> scores);
+    double of(std::int64_t id) const;
+    std::span<const TokenProbability> top() const { return top_; }  // by falling probability
+
+   private:
+    std::int64_t count_;
+    std::span<const float> scores_;
+    double log_total_ = 0;
+    Candidates candidates_;
+    std::vector<float> weights_;
+    std::vector<TokenProbability> top_;
+};
+
+}  // namespace tessera::inference

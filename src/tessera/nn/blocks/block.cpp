@@ -1,0 +1,70 @@
+#include "tessera/nn/blocks/block.h"
+
+#include "tessera/ops/binary.h"
+#include "tessera/ops/views.h"
+
+namespace tessera::nn {
+namespace {
+
+// Which of a block's random keys each dropout takes.
+enum Use : std::uint64_t { in_attention, of_attended, of_fed };
+
+}  // namespace
+
+void Block::visit(const Visitor& visitor) {
+    visitor("attention_norm", parts_.attention_norm);
+    visitor("attention", parts_.attention);
+    visitor("after_attention_norm", parts_.after_attention_norm);
+    visitor("feed_forward_norm", parts_.feed_forward_norm);
+    visitor("feed_forward", parts_.feed_forward);
+    visitor("after_feed_forward_norm", parts_.after_feed_forward_norm);
+}
+
+Tensor Block::forward_first(const Tensor& x, std::int64_t count, const Context& context) const {
+    return ops::slice(forward(x, context), 1, 0, count);
+}
+
+Tensor PreNormBlock::forward(const Tensor& x, const Context& context, Cache* cache) const {
+    const Tensor normed = parts_.attention_norm->forward(x);
+    return after_attention(x, parts_.attention->forward(normed, context.child(in_attention), cache), context);
+}
+
+Tensor PreNormBlock::forward_first(const Tensor& x, std::int64_t count, const Context& context) const {
+    const Tensor normed = parts_.attention_norm->forward(x);
+    const Tensor attended = parts_.attention->forward_first(normed, count, context.child(in_attention));
+    return after_attention(ops::slice(x, 1, 0, count), attended, context);
+}
+
+Tensor PreNormBlock::after_attention(const Tensor& x, const Tensor& attended, const Context& context) const {
+    const Tensor middle = ops::add(x, drop(attended, parts_.dropout, context, of_attended));
+    const Tensor fed = parts_.feed_forward->forward(parts_.feed_forward_norm->forward(middle), context);
+    return ops::add(middle, drop(fed, parts_.dropout, context, of_fed));
+}
+
+Tensor PostNormBlock::forward(const Tensor& x, const Context& context, Cache* cache) const {
+    const Tensor attended = parts_.attention->forward(x, context.child(in_attention), cache);
+    const Tensor middle =
+        parts_.attention_norm->forward(ops::add(x, drop(attended, parts_.dropout, context, of_attended)));
+    const Tensor fed = parts_.feed_forward->forward(middle, context);
+    return parts_.feed_forward_norm->forward(ops::add(middle, drop(fed, parts_.dropout, context, of_fed)));
+}
+
+Tensor ParallelBlock::forward(const Tensor& x, const Context& context, Cache* cache) const {
+    const Tensor normed = parts_.attention_norm->forward(x);
+    const Tensor fed =
+        parts_.feed_forward->forward(parts_.feed_forward_norm ? parts_.feed_forward_norm->forward(x) : normed, context);
+    const Tensor attended = parts_.attention->forward(normed, context.child(in_attention), cache);
+    return ops::add(ops::add(x, drop(attended, parts_.dropout, context, of_attended)),
+                    drop(fed, parts_.dropout, context, of_fed));
+}
+
+Tensor SandwichBlock::forward(const Tensor& x, const Context& context, Cache* cache) const {
+    const Tensor attended =
+        parts_.attention->forward(parts_.attention_norm->forward(x), context.child(in_attention), cache);
+    const Tensor middle =
+        ops::add(x, drop(parts_.after_attention_norm->forward(attended), parts_.dropout, context, of_attended));
+    const Tensor fed = parts_.feed_forward->forward(parts_.feed_forward_norm->forward(middle), context);
+    return ops::add(middle, drop(parts_.after_feed_forward_norm->forward(fed), parts_.dropout, context, of_fed));
+}
+
+}  // namespace tessera::nn

@@ -1,0 +1,61 @@
+#include "tessera/nn/feed_forward.h"
+
+#include <array>
+
+#include "tessera/ops/binary.h"
+#include "tessera/ops/gated.h"
+#include "tessera/ops/unary.h"
+
+namespace tessera::nn {
+
+Tensor activate(Activation activation, const Tensor& x) {
+    switch (activation) {
+        case Activation::relu: return ops::relu(x);
+        case Activation::gelu: return ops::gelu(x);
+        case Activation::gelu_tanh: return ops::gelu_tanh(x);
+        case Activation::silu: return ops::silu(x);
+        case Activation::sigmoid: return ops::sigmoid(x);
+    }
+    fail("unknown activation");
+}
+
+Tensor gated_activation(Activation activation, const Tensor& gate, const Tensor& up) {
+    switch (activation) {
+        case Activation::silu: return ops::swiglu(gate, up);
+        case Activation::gelu: return ops::geglu(gate, up, false);
+        case Activation::gelu_tanh: return ops::geglu(gate, up, true);
+        case Activation::relu: return ops::mul(ops::relu(gate), up);
+        case Activation::sigmoid: return ops::mul(ops::sigmoid(gate), up);
+    }
+    fail("unknown activation");
+}
+
+FeedForward::FeedForward(const FeedForwardSettings& settings)
+    : up(settings.width, settings.hidden, settings.has_bias),
+      down(settings.hidden, settings.width, settings.has_bias),
+      activation(settings.activation),
+      gated(settings.gated),
+      dropout(settings.dropout) {
+    if (gated) gate = Linear(settings.width, settings.hidden, settings.has_bias);
+}
+
+Tensor FeedForward::hidden_of(const Tensor& x, const Context& context, DType dtype) const {
+    if (!gated) return activate(activation, up.forward(x, context, dtype));
+    std::array<Tensor, 2> both;
+    forward_side_by_side(std::array{&gate, &up}, x, context, dtype, both);
+    return gated_activation(activation, both[0], both[1]);
+}
+
+Tensor FeedForward::forward(const Tensor& x, const Context& context) const {
+    constexpr std::uint64_t inside_feed_forward = 16;  // past the uses of the blocks, which hand down their own key
+    const DType inner = up.factor_dtype(x);            // between the products nothing is wider than they take it
+    return down.forward(drop(hidden_of(x, context, inner), dropout, context, inside_feed_forward), context, x.dtype());
+}
+
+void FeedForward::visit(const Visitor& visitor) {
+    if (gated) visitor("gate", gate);
+    visitor("up", up);
+    visitor("down", down);
+}
+
+}  // namespace tessera::nn

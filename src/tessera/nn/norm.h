@@ -1,0 +1,32 @@
+// LayerNorm (Ba et al. 2016) and RMSNorm (Zhang & Sennrich 2019).
+#pragma once
+
+#include "tessera/nn/module.h"
+
+namespace tessera::nn {
+
+class LayerNorm : public Layer {
+   public:
+    explicit LayerNorm(std::int64_t width, double eps = 1e-5, bool has_bias = true);
+    Tensor forward(const Tensor& x) const override;
+    void visit(const Visitor& visitor) override;
+
+    Tensor weight, bias;
+    double eps;
+};
+
+enum class NormWeight { plain, one_plus };  // y · w, or y · (1 + w): weights stored around zero
+
+class RmsNorm : public Layer {
+   public:
+    explicit RmsNorm(std::int64_t width, double eps = 1e-6, NormWeight meaning = NormWeight::plain);
+    Tensor forward(const Tensor& x) const override;
+    void visit(const Visitor& visitor) override;
+    void initialise_own() override;  // either way the factor starts at 1
+
+    Tensor weight;
+    double eps;
+    NormWeight meaning;
+};
+
+}  // namespace tessera::nn

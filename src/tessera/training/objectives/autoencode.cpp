@@ -1,0 +1,48 @@
+// Pictures rebuilt from a code: end to end, or one layer after another, each rebuilding what the one below it gives.
+#include "tessera/data/labelled_images.h"
+#include "tessera/models/catalog.h"
+#include "tessera/models/vision/vision.h"
+#include "tessera/training/objectives/objective_parts.h"
+
+namespace tessera::training {
+namespace {
+
+class Autoencode final : public Objective {
+   public:
+    explicit Autoencode(const ObjectiveInputs& inputs)
+        : set_(data::open_pictures(inputs.data, {.with_labels = false})), pictures_(inputs), phases_(inputs) {
+        const models::Vision* vision = models::architecture_of(inputs.model.config).vision;
+        check(vision != nullptr && vision->rebuilds, inputs.recipe.resolved.source(),
+              ": objective: the model does not rebuild pictures");
+    }
+
+    std::int64_t examples() const override { return set_->size(); }
+
+    TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey) const override {
+        std::vector<formats::Image> images;
+        for (const std::int64_t example : examples) images.push_back(set_->picture(example));
+        TrainingBatch result{.units = static_cast<std::int64_t>(examples.size()),
+                             .origin = origin_of("pictures", examples)};
+        result.inputs.pixel_values = pictures_.pixel_values(images);
+        return result;
+    }
+
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
+        return phases_.loss(model, batch, context);
+    }
+
+    std::vector<std::vector<std::string>> phases() const override { return phases_.names(); }
+
+    const char* unit() const override { return "pictures"; }
+
+   private:
+    std::unique_ptr<data::LabelledPictures> set_;
+    PictureInput pictures_;
+    LayerPhases phases_;
+};
+
+std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Autoencode>(inputs); }
+const RegisterObjective registered{"autoencode", make};
+
+}  // namespace
+}  // namespace tessera::training

@@ -1,0 +1,364 @@
+#include "tessera/training/recipe/recipe_keys.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "tessera/core/error.h"
+#include "tessera/models/catalog.h"
+#include "tessera/text/edit_distance.h"
+#include "tessera/training/recipe/model_fields.h"
+#include "tessera/training/recipe/recipe_paths.h"
+
+namespace tessera::training {
+namespace {
+
+using enum KeyKind;
+using formats::Json;
+
+constexpr RecipeKey keys[] = {
+    {"model", path_or_object, nullptr, "a checkpoint, a config.json, a preset's name, or the config itself"},
+    {"from_scratch", boolean, "false", "random weights even where the model is a checkpoint"},
+    {"weights", path, "\"\"",
+     "a checkpoint whose parameters of the same name and shape the model starts from; its tokenizer is taken where one "
+     "would be made"},
+    {"tokenizer", path, "\"\"",
+     "a folder or file; empty: the model's own folder; characters, bytes, words, bpe, unigram or wordpiece: made from "
+     "the data"},
+    {"vocabulary", count, "4000", "tokens of a bpe, unigram or wordpiece tokenizer made from the data"},
+    {"objective", text, "\"causal\"", "what is learned; see docs/training.md"},
+    {"data.train", paths, nullptr, "files or folders"},
+    {"data.validation", paths, "[]", "files or folders; empty: no evaluation"},
+    {"data.length", count, "128", "tokens of one sequence; where nothing is said, no more than the model's context"},
+    {"beyond_context", boolean, "false",
+     "sequences may be longer than the model's context, where positions do not end"},
+    {"data.separator", text, "\"\"", "cuts text files into documents where it stands"},
+    {"data.field", text, "\"text\"", "the member of a JSON line that holds the text"},
+    {"data.limit", count, "0", "learn from the first so many examples only; 0: from all"},
+    {"data.held_out", count, "0",
+     "the last so many examples are not learned from, and evaluated on where data.validation is empty"},
+    {"data.shuffle", boolean, "true", "another order every epoch, by the seed"},
+    {"data.shard", text, "\"0/1\"", "the part of the examples for this process: 2/4 is the third of four"},
+    {"data.mask", number, "0.15", "masked: the share of tokens to predict"},
+    {"data.whole_words", boolean, "false", "masked: words are masked whole"},
+    {"data.noise", number, "0.15", "span and denoise: the share of tokens taken out"},
+    {"data.span", number, "3", "span and denoise: the mean length of a span"},
+    {"data.permute", boolean, "true", "denoise: sentences change places"},
+    {"batch", count, "8", "sequences or pictures of one step"},
+    {"accumulate", count, "1", "batches whose gradients are added up before a step"},
+    {"steps", count_or_null, "1000", "how many steps; null: as many as epochs say", true},
+    {"epochs", number_or_null, "null", "how often all examples are learned from, in place of steps", true},
+    {"optimizer.name", text, "\"adamw\"", "adamw, adafactor, sgd; or count: one pass that counts n-grams"},
+    {"optimizer.learning_rate", number, "0.0003", "the highest of the schedule", true},
+    {"optimizer.beta1", number, "0.9", "adamw"},
+    {"optimizer.beta2", number, "0.95", "adamw"},
+    {"optimizer.epsilon", number, "1e-8", "adamw"},
+    {"optimizer.momentum", number, "0", "sgd"},
+    {"optimizer.weight_decay", number, "0.1", "of matrices; vectors do not decay"},
+    {"schedule.name", text, "\"cosine\"", "constant, cosine, linear or inverse_square_root", true},
+    {"schedule.warmup", count, "0", "steps of linear warm-up", true},
+    {"schedule.floor", number, "0.1", "where cosine and linear end, as a share of the learning rate", true},
+    {"clip", number, "1", "the largest norm of all gradients together; 0: as they are"},
+    {"label_smoothing", number, "0", "this share of each target is spread over all classes"},
+    {"z_loss", number, "0", "this times the squared log of the softmax's sum is added to the loss"},
+    {"balance", number_or_null, "null",
+     "this times how unequally experts are busy is added to the loss; null: as much as the model's config says"},
+    {"layer_wise", boolean, "false",
+     "autoencode and classify: layers learn one after another, each for its share of the steps"},
+    {"freeze", texts, "[]", "names of parameters that do not learn, or parts of them: embed_tokens, layers.0"},
+    {"rates", numbers_by_name, "{}",
+     "learning rates times this factor for parameters of this name, or with it as a part"},
+    {"lora.rank", count, "0", "learn adapters of this rank beside frozen weights; 0: the weights themselves"},
+    {"lora.alpha", number, "0", "adapters count alpha / rank; 0: twice the rank"},
+    {"lora.dropout", number, "0", "the share of what adapters see that is dropped while they learn"},
+    {"lora.targets", texts, "[\"all-linear\"]", "the Hub's names of layers to adapt, such as q_proj,v_proj"},
+    {"precision", text, "\"f32\"", "f32 or bf16: of the weights in use; the optimizer keeps f32"},
+    {"recompute", boolean, "false", "blocks are computed again in backward: less memory, a third more time", true},
+    {"ema", number, "0", "keeps a moving average of the weights with this decay, and saves it beside them"},
+    {"seed", count, "0", "of weights, order and dropout"},
+    {"evaluate.every", count, "0", "steps between evaluations; 0: at the end only", true},
+    {"evaluate.batches", count, "16", "batches of one evaluation at most", true},
+    {"sample.every", count, "0", "steps between printed samples; 0: none", true},
+    {"sample.prompt", text, "\"\"", "what a sample continues", true},
+    {"sample.tokens", count, "64", "how long it is", true},
+    {"save.every", count, "0", "steps between checkpoints; 0: at the end only", true},
+    {"save.keep", count, "2", "the newest so many stay, and the best", true},
+    {"spike", number, "4", "a loss above this times its moving average stops the run; 0: never", true},
+    {"device", text, "\"cpu\"", "cpu or cuda", true},
+};
+
+const RecipeKey* find_key(const std::string& name) {
+    for (const RecipeKey& key : keys)
+        if (name == key.name) return &key;
+    return nullptr;
+}
+
+bool is_section(const std::string& name) {
+    return std::any_of(std::begin(keys), std::end(keys),
+                       [&](const RecipeKey& key) { return std::string_view(key.name).starts_with(name + "."); });
+}
+
+// What other programs call our keys.
+constexpr std::pair<std::string_view, const char*> elsewhere[] = {
+    {"lr", "optimizer.learning_rate"},
+    {"batch_size", "batch"},
+    {"micro_batch_size", "batch"},
+    {"max_steps", "steps"},
+    {"max_iters", "steps"},
+    {"gradient_accumulation", "accumulate"},
+    {"gradient_accumulation_steps", "accumulate"},
+    {"grad_clip", "clip"},
+    {"max_grad_norm", "clip"},
+    {"warmup_steps", "schedule.warmup"},
+    {"lr_scheduler", "schedule.name"},
+    {"max_length", "data.length"},
+    {"seq_len", "data.length"},
+    {"block_size", "data.length"},
+    {"dtype", "precision"},
+    {"gradient_checkpointing", "recompute"},
+    {"eval_every", "evaluate.every"},
+    {"save_steps", "save.every"},
+    {"dataset", "data.train"},
+};
+
+[[noreturn]] void reject_section(const std::string& name, const std::string& source) {
+    std::string members;
+    for (const RecipeKey& key : keys)
+        if (std::string_view(key.name).starts_with(name + "."))
+            members += text_of(members.empty() ? "" : ", ", key.name);
+    fail(source, ": '", name, "' is a section: ", members);
+}
+
+[[noreturn]] void reject_unknown(const std::string& name, const std::string& source) {
+    if (is_section(name)) reject_section(name, source);
+    std::vector<std::string> known;
+    for (const RecipeKey& key : keys) known.emplace_back(key.name);
+    const std::string last = name.substr(name.rfind('.') + 1);
+    const auto meant = std::find_if(std::begin(elsewhere), std::end(elsewhere),
+                                    [&](const auto& entry) { return entry.first == last; });
+    const std::string nearest = meant != std::end(elsewhere) ? meant->second : nearest_name(name, known);
+    fail(source, ": unknown key '", name, "'",
+         nearest.empty() ? std::string("; `tessera train --keys` lists all")
+                         : text_of("; did you mean '", nearest, "'?"));
+}
+
+bool is_list(KeyKind kind) { return kind == texts || kind == paths; }
+bool is_count(KeyKind kind) { return kind == count || kind == count_or_null; }
+
+bool fits(KeyKind kind, const Json& value) {
+    const bool is_null = value.is_null(), is_number = value.is_number() && std::isfinite(value.as_number());
+    switch (kind) {
+        case text:
+        case path: return value.is_string();
+        case count: return value.is_integer() && value.as_integer() >= 0;
+        case count_or_null: return is_null || fits(count, value);
+        case number: return is_number;
+        case number_or_null: return is_null || is_number;
+        case boolean: return value.is_boolean();
+        case path_or_object: return value.is_string() || value.is_object();
+        case texts:
+        case paths:
+            return value.is_array() && std::all_of(value.items().begin(), value.items().end(),
+                                                   [](const Json& item) { return item.is_string(); });
+        case numbers_by_name:
+            return value.is_object() &&
+                   std::all_of(value.members().begin(), value.members().end(),
+                               [](const Json::Member& member) { return member.value.is_number(); });
+    }
+    return false;
+}
+
+// A lone text stands for a list of one, and 1e3 for 1000.
+Json checked(const RecipeKey& key, Json value, const std::string& source) {
+    if (is_list(key.kind) && value.is_string()) value = Json::array().push_back(std::move(value));
+    constexpr double most_exact = 0x1p53;
+    if (is_count(key.kind) && value.kind() == Json::Kind::Number)
+        if (const double number = value.as_number(); std::trunc(number) == number && std::abs(number) <= most_exact)
+            value = static_cast<std::int64_t>(number);
+    check(fits(key.kind, value), source, ": ", key.name, ": expected ", describe(key.kind), ", found ", value);
+    return value;
+}
+
+using Values = std::vector<std::pair<const RecipeKey*, Json>>;
+
+void put(Values& values, const RecipeKey& key, Json value) {
+    for (auto& [known, old] : values)
+        if (known == &key) {
+            old = std::move(value);
+            return;
+        }
+    values.emplace_back(&key, std::move(value));
+}
+
+void collect(const Json& object, const std::string& prefix, const std::string& source, Values& values) {
+    for (const auto& [name, value] : object.members()) {
+        const std::string full = prefix + name;
+        if (full == history_key) continue;
+        if (const RecipeKey* key = find_key(full))
+            put(values, *key, checked(*key, value, source));
+        else if (value.is_object() && is_section(full))
+            collect(value, full + ".", source, values);
+        else
+            reject_unknown(full, source);
+    }
+}
+
+// What stands behind key=: JSON where it reads as such.
+std::optional<Json> as_json(const std::string& given) {
+    try {
+        return Json::parse(given, "");
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+Json value_given(const RecipeKey& key, const std::string& given) {
+    const bool is_text = key.kind == text || key.kind == path || (is_list(key.kind) && !given.starts_with("[")) ||
+                         (key.kind == path_or_object && !given.starts_with("{"));
+    return is_text ? Json(given) : as_json(given).value_or(Json(given));
+}
+
+Json* find_value(Values& values, std::string_view name) {
+    for (auto& [key, value] : values)
+        if (key->name == name) return &value;
+    return nullptr;
+}
+
+// model.hidden_size=64: a field of the configuration that the recipe holds or names. False where the model is none.
+bool override_model(Values& values, const std::string& name, const std::string& given, const std::string& source) {
+    Json* model = find_value(values, "model");
+    if (!name.starts_with("model.") || !model) return false;
+    if (model->is_string()) *model = configuration_named(model->as_string(), source);
+    *model = with_field(*model, name.substr(6), as_json(given), given, source);
+    return true;
+}
+
+void override_with(Values& values, const std::string& assignment) {
+    const std::size_t equals = assignment.find('=');
+    check(equals != assignment.npos && equals > 0, "'", assignment, "': expected key=value, such as steps=200");
+    const std::string name = assignment.substr(0, equals), given = assignment.substr(equals + 1);
+    const std::string source = text_of("'", assignment, "'");
+    if (override_model(values, name, given, source)) return;
+    const RecipeKey* key = find_key(name);
+    if (!key) reject_unknown(name, source);
+    put(values, *key, with_whole_path(*key, checked(*key, value_given(*key, given), source), {}));
+}
+
+// A run is as long as its steps or its epochs say. What the command line says goes before what the file says.
+void settle_length(Values& values, const std::vector<std::string>& overrides, const std::string& source) {
+    Json *steps = find_value(values, "steps"), *epochs = find_value(values, "epochs");
+    const auto is_said = [&](const char* start) {
+        return std::any_of(overrides.begin(), overrides.end(),
+                           [&](const std::string& assignment) { return assignment.starts_with(start); });
+    };
+    const bool has_steps = steps && !steps->is_null(), has_epochs = epochs && !epochs->is_null();
+    if (has_steps && has_epochs) {
+        check(is_said("steps=") != is_said("epochs="), source, ": steps: ", *steps, " and epochs: ", *epochs,
+              ": a run is as long as one of them says");
+        *(is_said("steps=") ? epochs : steps) = Json();
+    } else if (has_epochs) {
+        put(values, *find_key("steps"), Json());
+    } else if (!has_steps) {
+        std::erase_if(values, [](const auto& pair) { return pair.first->name == std::string_view("steps"); });
+    }
+}
+
+// Where nobody says how long sequences are, they fit the model. One that cannot be read is refused later.
+void fit_length(Values& values) {
+    const RecipeKey& key = *find_key("data.length");
+    const Json* model = nullptr;
+    for (const auto& [known, value] : values) {
+        if (known == &key) return;
+        if (known->name == std::string_view("model")) model = &value;
+    }
+    try {
+        const formats::Config config =
+            model->is_string() ? models::config_named(model->as_string()) : formats::Config(*model, key.name);
+        const std::int64_t context = models::build(config)->context_length(), usual = std::stoll(key.fallback);
+        if (context > 0 && context < usual) values.emplace_back(&key, context);
+    } catch (const Error&) {
+    }
+}
+
+// {"optimizer": {"name": …}} from dotted names; the sections come in the table's order.
+Json nested(const Values& values) {
+    Json all = Json::object();
+    for (const RecipeKey& key : keys) {
+        const auto found =
+            std::find_if(values.begin(), values.end(), [&](const auto& pair) { return pair.first == &key; });
+        if (found == values.end() && !key.fallback) continue;
+        Json value = found == values.end() ? Json::parse(key.fallback, key.name) : found->second;
+        const std::string name = key.name;
+        const std::size_t dot = name.find('.');
+        if (dot == name.npos) {
+            all.set(name, std::move(value));
+            continue;
+        }
+        const Json* section = all.find(name.substr(0, dot));
+        Json changed = section ? *section : Json::object();
+        changed.set(name.substr(dot + 1), std::move(value));
+        all.set(name.substr(0, dot), std::move(changed));
+    }
+    return all;
+}
+
+}  // namespace
+
+std::span<const RecipeKey> recipe_keys() { return keys; }
+
+const char* describe(KeyKind kind) {
+    switch (kind) {
+        case text: return "a text";
+        case path: return "a path";
+        case count: return "a count from 0";
+        case count_or_null: return "a count from 0 or null";
+        case number: return "a number";
+        case number_or_null: return "a number or null";
+        case boolean: return "true or false";
+        case texts: return "a list of texts";
+        case paths: return "a list of paths";
+        case numbers_by_name: return "an object of numbers";
+        default: return "a path or an object";
+    }
+}
+
+std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
+    std::string nearest;
+    std::int64_t least = std::max<std::int64_t>(2, static_cast<std::int64_t>(name.size()) / 3) + 1;
+    for (const std::string& candidate : known) {
+        const std::size_t dot = candidate.rfind('.');
+        const std::string last = dot == candidate.npos ? candidate : candidate.substr(dot + 1);
+        const std::int64_t changes = std::min(edit_distance(name, candidate), edit_distance(name, last));
+        if (changes < least) {
+            least = changes;
+            nearest = candidate;
+        }
+    }
+    return nearest;
+}
+
+formats::Config resolve_recipe(Json recipe, const std::vector<std::string>& overrides, const std::string& source,
+                               const std::filesystem::path& folder) {
+    check(recipe.is_object(), source, ": expected an object of settings, found ", recipe);
+    Values values;
+    collect(recipe, "", source, values);
+    for (auto& [key, value] : values) value = with_whole_path(*key, std::move(value), folder);
+    for (const std::string& assignment : overrides) override_with(values, assignment);
+    settle_length(values, overrides, source);
+    for (const RecipeKey& key : keys)
+        if (!key.fallback)
+            check(std::any_of(values.begin(), values.end(), [&](const auto& pair) { return pair.first == &key; }),
+                  source, ": ", key.name, " is missing: ", key.help);
+    fit_length(values);
+    // Whatever is found wrong later may have come from either.
+    std::string origin = source;
+    for (const std::string& assignment : overrides)
+        origin += text_of(&assignment == &overrides.front() ? " with " : " ", assignment);
+    return {nested(values), origin};
+}
+
+formats::Config resolve_recipe_file(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+    return resolve_recipe(Json::read(file), overrides, file.string(), file.parent_path());
+}
+
+}  // namespace tessera::training

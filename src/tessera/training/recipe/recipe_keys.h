@@ -1,0 +1,54 @@
+// Every key that a recipe may have, as data: its kind, its default and what it means. A recipe is checked against this
+// table, completed from it, and explained by it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/formats/config.h"
+
+namespace tessera::training {
+
+enum class KeyKind : std::uint8_t {
+    text,
+    count,
+    count_or_null,
+    number,
+    number_or_null,
+    boolean,
+    texts,
+    numbers_by_name,
+    path,
+    paths,
+    path_or_object
+};
+
+struct RecipeKey {
+    const char* name;  // dotted: "optimizer.learning_rate"
+    KeyKind kind;
+    const char* fallback;  // as JSON; null: absent unless given
+    const char* help;
+    bool may_change = false;  // when a run goes on from a checkpoint
+};
+
+std::span<const RecipeKey> recipe_keys();
+const char* describe(KeyKind kind);
+
+// The recipe with each "key=value" put in its place, and defaults where nothing is given. A key that is not in the
+// table is an error that suggests the nearest one. The recipe's own paths are looked for in `folder` first, see
+// recipe_paths.h.
+formats::Config resolve_recipe(formats::Json recipe, const std::vector<std::string>& overrides,
+                               const std::string& source, const std::filesystem::path& folder = {});
+// The same of a file, whose paths are relative to it.
+formats::Config resolve_recipe_file(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
+
+// What became of a run's settings when it was resumed; written into recipe.json and no setting itself.
+constexpr const char* history_key = "resumed";
+
+// The known name that is nearest to a misspelt one; empty where none is near.
+std::string nearest_name(const std::string& name, const std::vector<std::string>& known);
+
+}  // namespace tessera::training

@@ -1,0 +1,58 @@
+#include "tessera/training/token_corpus.h"
+
+#include "tessera/data/documents.h"
+
+namespace tessera::training {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the tokens depend on: files by path, size and time, and the tokenizer by what it makes of a few texts.
+std::string stamp_of(const std::vector<fs::path>& files, const ObjectiveInputs& inputs) {
+    formats::Json stamp = formats::Json::object();
+    formats::Json list = formats::Json::array();
+    for (const fs::path& file : files)
+        list.push_back(text_of(fs::absolute(file).string(), " ", fs::file_size(file), " ",
+                               fs::last_write_time(file).time_since_epoch().count()));
+    const formats::Config data = inputs.recipe.resolved.section("data");
+    stamp.set("files", std::move(list)).set("field", data.text("field")).set("separator", data.text("separator"));
+    formats::Json probe = formats::Json::array();
+    for (const std::int64_t id : inputs.tokenizer->encode("The quick brown fox, 0123: Ünïcödé?\n  jumps\tover!"))
+        probe.push_back(id);
+    stamp.set("tokenizer", inputs.tokenizer->size()).set("probe", std::move(probe));
+    return stamp.dump(0);
+}
+
+}  // namespace
+
+data::TokenFile tokenised(const ObjectiveInputs& inputs) {
+    check(inputs.tokenizer != nullptr, inputs.recipe.resolved.source(),
+          ": tokenizer: none given, and the model has none");
+    const std::vector<fs::path> files = data::text_files(inputs.data);
+    const std::string stamp = stamp_of(files, inputs);
+    const fs::path path = inputs.cache / text_of("tokens-", std::hash<std::string>{}(stamp), ".bin");
+    data::TokenFile tokens = data::open_or_make_token_file(path, stamp, [&](data::TokenFileWriter& writer) {
+        const formats::Config settings = inputs.recipe.resolved.section("data");
+        const auto total = static_cast<double>(data::bytes_of_files(files));
+        data::DocumentOptions options{.field = settings.text("field"), .separator = settings.text("separator")};
+        if (inputs.on_progress)
+            options.on_read = [&](std::int64_t bytes) { inputs.on_progress(static_cast<double>(bytes), total); };
+        const std::optional<std::int64_t> end = inputs.tokenizer->special.eos;
+        data::for_each_document(files, options, [&](std::string_view text) {
+            std::int64_t last = -1;  // no token's id
+            inputs.tokenizer->encode_in_parts(text, [&](std::span<const std::int64_t> ids) {
+                writer.add(ids);
+                last = ids.back();
+            });
+            if (end && last != *end) writer.add({&*end, 1});
+            writer.end_document();
+        });
+    });
+    const std::string others = files.size() > 1 ? text_of(" and ", files.size() - 1, " more") : std::string();
+    check(static_cast<std::int64_t>(tokens.tokens().size()) >= inputs.recipe.length, files.front().string(), others,
+          ": ", tokens.tokens().size(), " tokens are fewer than one sequence (data.length is ", inputs.recipe.length,
+          ")");
+    return tokens;
+}
+
+}  // namespace tessera::training
