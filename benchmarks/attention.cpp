@@ -56,7 +56,7 @@ void report_against_product(const std::string& name, const Side& side, double op
             .against = "matrix product",
             .reference = limit / 1e9,
             .ratio = rate / limit,
-            .sense = Goal::at_least,
+            .sense = Goal::AtLeast,
             .goal = goal});
 }
 
@@ -100,7 +100,7 @@ void measure_memory() {
                 .against = "T=1024",
                 .reference = shortest / 1024,
                 .ratio = bytes / shortest,
-                .sense = Goal::at_most,
+                .sense = Goal::AtMost,
                 .goal = 1.1});
     }
 }
@@ -115,7 +115,7 @@ void report_growth(const std::string& pass, const std::vector<std::int64_t>& len
                 .against = "T=2048",
                 .reference = a_token(0),
                 .ratio = a_token(i) / a_token(0),
-                .sense = Goal::at_most,
+                .sense = Goal::AtMost,
                 .goal = 1.15});
 }
 

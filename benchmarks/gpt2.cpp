@@ -29,7 +29,7 @@ void run() {
             .against = "PyTorch 1.13",
             .reference = tokens / seconds[1],
             .ratio = seconds[1] / seconds[0],
-            .sense = Goal::at_least,
+            .sense = Goal::AtLeast,
             .goal = goal});
     const double rate = sizes.operations() / seconds[0], limit = yardstick.operations / seconds[2];
     report({.name = "GPT-2 124M training step, its products",

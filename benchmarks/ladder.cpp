@@ -76,7 +76,7 @@ Ladder attention_ladder() {
         heads, length, width, query.data<float>(), key.data<float>(), value.data<float>(), out.data<float>()};
     // (heads, length, width) → (1, length, heads, width)
     const auto by_token = [](const Tensor& x) {
-        return ops::reshape(ops::transpose(x, 0, 1), {1, length, heads, width}).contiguous_copy_if_needed();
+        return ops::reshape(ops::transpose(x, 0, 1), {1, length, heads, width}).contiguous();
     };
     const Tensor q = by_token(query), k = by_token(key), v = by_token(value);
     Tensor result;

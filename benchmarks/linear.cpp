@@ -28,7 +28,7 @@ void report_race(const std::string& name, const std::vector<Side>& sides, double
             .against = sides[best].name,
             .reference = operations / seconds[best] / 1e9,
             .ratio = seconds[best] / seconds[0],
-            .sense = Goal::at_least,
+            .sense = Goal::AtLeast,
             .goal = goal});
 }
 

@@ -33,7 +33,7 @@ void measure(const std::string& name, int passes, const std::function<void()>& w
                 .against = sides[i].name,
                 .reference = copy_rate / 1e9,
                 .ratio = rate / copy_rate,
-                .sense = Goal::at_least,
+                .sense = Goal::AtLeast,
                 .goal = goal});
     }
 }

@@ -38,7 +38,7 @@ void report_limit(const std::string& name, double value, const char* unit, doubl
             .against = "limit",
             .reference = limit,
             .ratio = value / limit,
-            .sense = Goal::at_most,
+            .sense = Goal::AtMost,
             .goal = 1});
 }
 
@@ -55,7 +55,7 @@ void run() {
     report_limit("opening 1.1B parameters, memory touched", (resident_bytes() - before) / 1e6, "MB", 100);
     const auto prompt = inference::batch_of({{1, 2, 3, 4, 5, 6, 7, 8}});
     const inference::Generated generated = inference::generate(*model, prompt, {.max_new_tokens = 24});
-    const double step = generated.step_seconds / static_cast<double>(generated.steps);
+    const double step = generated.decode_seconds / static_cast<double>(generated.steps);
     report({.name = "1.1B in bf16, weights read while decoding", .ours = 2.2e9 / step / 1e9, .unit = "GB/s"});
     model.reset();
     fs::remove_all(folder);

@@ -41,11 +41,11 @@ std::string number(double value) {
 std::string ratio_text(double ratio) { return fmt::format("{:.{}f}", ratio, ratio < 0.095 ? 3 : 2); }
 
 std::string goal_text(const Figure& figure) {
-    return figure.sense == Goal::none ? ""
-                                      : fmt::format("{} {:g}", figure.sense == Goal::at_least ? "≥" : "≤", figure.goal);
+    return figure.sense == Goal::None ? ""
+                                      : fmt::format("{} {:g}", figure.sense == Goal::AtLeast ? "≥" : "≤", figure.goal);
 }
 
-std::string mark(const Figure& figure) { return figure.sense == Goal::none ? "" : figure.holds() ? "✓" : "✗"; }
+std::string mark(const Figure& figure) { return figure.sense == Goal::None ? "" : figure.holds() ? "✓" : "✗"; }
 
 std::string line_of(const Figure& figure) {
     std::string line = fmt::format("{:<46} {:>7} {:<9}", figure.name, number(figure.ours), figure.unit);
@@ -78,7 +78,7 @@ nlohmann::ordered_json figure_json(const Figure& figure) {
         object["reference"] = figure.reference;
         object["ratio"] = figure.ratio;
     }
-    if (figure.sense != Goal::none) {
+    if (figure.sense != Goal::None) {
         object["goal"] = goal_text(figure);
         object["holds"] = figure.holds();
     }

@@ -17,7 +17,7 @@ scenes::SceneSettings settings() {
     return scenes::read_scene_settings(formats::Config(file, "the benchmark's scenes"));
 }
 
-double pictures_per_second(const scenes::Scenes& scenes, int threads) {
+double images_per_second(const scenes::Scenes& scenes, int threads) {
     const int before = thread_count();
     set_thread_count(threads);
     const std::int64_t count = 256 * threads;
@@ -38,20 +38,20 @@ void run() {
     report({.name = "opening the scene set", .ours = opening, .unit = "s"});
     const double needed = 2000.0 / 16;
     for (const int threads : {1, thread_count()}) {
-        const double rate = pictures_per_second(*scenes, threads);
+        const double rate = images_per_second(*scenes, threads);
         report({.name = threads == 1 ? "scenes of 128 pixels, 1 thread" : "scenes of 128 pixels, all threads",
                 .ours = rate,
                 .unit = "/s",
                 .against = "what a GPU needs",
                 .reference = needed * threads,
                 .ratio = rate / (needed * threads),
-                .sense = Goal::at_least,
+                .sense = Goal::AtLeast,
                 .goal = 1});
         if (thread_count() == 1) break;
     }
 }
 
-const RegisterBenchmark registered({"scenes", "pictures with questions, made as they are needed", run, 10});
+const RegisterBenchmark registered({"scenes", "images with questions, made as they are needed", run, 10});
 
 }  // namespace
 }  // namespace tessera::benchmarks

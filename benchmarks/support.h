@@ -30,7 +30,7 @@ double seconds_once(const std::function<void()>& work);
 // The fastest of some sides, by index.
 std::size_t fastest(const std::vector<double>& seconds, std::size_t first = 0);
 
-enum class Goal { none, at_least, at_most };
+enum class Goal { None, AtLeast, AtMost };
 
 // One printed line: what ours does, beside the peer or the limit it is measured against.
 struct Figure {
@@ -40,10 +40,10 @@ struct Figure {
     std::string against = {};  // the peer's or limit's name; empty for a plain figure
     double reference = 0;      // in the same unit
     double ratio = 0;          // more is better, except where the goal is at_most
-    Goal sense = Goal::none;
+    Goal sense = Goal::None;
     double goal = 0;
 
-    bool holds() const { return sense == Goal::none || (sense == Goal::at_least ? ratio >= goal : ratio <= goal); }
+    bool holds() const { return sense == Goal::None || (sense == Goal::AtLeast ? ratio >= goal : ratio <= goal); }
 };
 
 // Where figures go: printed as they come, and kept for --json and --record.

@@ -71,7 +71,7 @@ void run() {
                 .against = name,
                 .reference = theirs,
                 .ratio = ours / theirs,
-                .sense = Goal::at_least,
+                .sense = Goal::AtLeast,
                 .goal = 2});
         const std::int64_t count = figures.find("ids")->as_integer();
         if (static_cast<std::size_t>(count) != ids) note(text_of(name, ": ", count, " ids, ours ", ids));

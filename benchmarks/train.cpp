@@ -49,8 +49,8 @@ void write_text(const fs::path& file) {
         out << words[random_bits({1, 2}, i) % std::size(words)] << (i % 12 == 11 ? ".\n" : " ");
 }
 
-// Pictures that pack about as well as photographs: slopes with noise on them.
-void write_pictures(const fs::path& folder) {
+// Images that pack about as well as photographs: slopes with noise on them.
+void write_images(const fs::path& folder) {
     constexpr std::int64_t side = 256;
     for (int number = 0; number < 32; ++number) {
         formats::Image image(side, side);
@@ -92,7 +92,7 @@ Task gpt2(const fs::path& text) {
             .goal = 1.4};
 }
 
-Task vit(const fs::path& pictures) {
+Task vit(const fs::path& images) {
     Json model = Json::object();
     model.set("model_type", "vit").set("image_size", 224).set("patch_size", 16).set("hidden_size", 384);
     model.set("num_hidden_layers", layers()).set("num_attention_heads", 6).set("intermediate_size", 1536);
@@ -100,7 +100,7 @@ Task vit(const fs::path& pictures) {
     for (const char* name : {"hidden_dropout_prob", "attention_probs_dropout_prob"}) model.set(name, 0.0);
     Json recipe = Json::object();
     recipe.set("model", std::move(model)).set("objective", "classify").set("batch", 8);
-    recipe.set("data", Json::object().set("train", pictures.string()));
+    recipe.set("data", Json::object().set("train", images.string()));
     return {.name = "ViT-S/16, 8 × 224²",
             .recipe = std::move(recipe),
             .script = "vit_torch.py",
@@ -121,8 +121,8 @@ struct Run {
     }
 };
 
-Run ours(const Task& task, const Workshop& workshop, int steps, const std::vector<std::string>& settings = {}) {
-    const fs::path recipe = workshop / "recipe.json", folder = workshop / "run";
+Run ours(const Task& task, const Workshop& tokenizer_dir, int steps, const std::vector<std::string>& settings = {}) {
+    const fs::path recipe = tokenizer_dir / "recipe.json", folder = tokenizer_dir / "run";
     fs::remove_all(folder);
     task.recipe.write(recipe);
     std::vector<std::string> command{TESSERA_PROGRAM, "train", recipe.string(), text_of("steps=", steps + warm_up),
@@ -172,13 +172,13 @@ struct Pair {
 };
 
 // Rounds of both, by turns.
-Pair run_both(const Task& task, const Workshop& workshop, bool bf16) {
+Pair run_both(const Task& task, const Workshop& tokenizer_dir, bool bf16) {
     const int steps = is_quick() ? 2 : 10, rounds = is_quick() ? 1 : 3;
     const std::string name = text_of("train: ", task.name, bf16 ? ", bf16" : "");
     Pair both;
     for (int round = 0; round < rounds; ++round) {
         progress(name + ", ours");
-        const Run one = ours(task, workshop, steps, {text_of("precision=", bf16 ? "bf16" : "f32")});
+        const Run one = ours(task, tokenizer_dir, steps, {text_of("precision=", bf16 ? "bf16" : "f32")});
         both.us.seconds.insert(both.us.seconds.end(), one.seconds.begin(), one.seconds.end());
         both.us.peak_bytes = std::max(both.us.peak_bytes, one.peak_bytes);
         both.us.activation_bytes = one.activation_bytes;
@@ -188,8 +188,8 @@ Pair run_both(const Task& task, const Workshop& workshop, bool bf16) {
     return both;
 }
 
-void compare(const Task& task, const Workshop& workshop) {
-    auto [us, them] = run_both(task, workshop, false);
+void compare(const Task& task, const Workshop& tokenizer_dir) {
+    auto [us, them] = run_both(task, tokenizer_dir, false);
     them.peak_bytes = torch(task, 1, small_torch_environment()).peak_bytes;
     report({.name = "tessera train, " + task.name + ", f32",
             .ours = task.units / us.median(),
@@ -197,10 +197,10 @@ void compare(const Task& task, const Workshop& workshop) {
             .against = "PyTorch 1.13",
             .reference = task.units / them.median(),
             .ratio = them.median() / us.median(),
-            .sense = Goal::at_least,
+            .sense = Goal::AtLeast,
             .goal = task.goal});
     // The peer is the faster of PyTorch's two: a machine may have no instructions for bf16, or PyTorch not use them.
-    const auto [narrow, narrow_torch] = run_both(task, workshop, true);
+    const auto [narrow, narrow_torch] = run_both(task, tokenizer_dir, true);
     const double peer = std::min(narrow_torch.median(), them.median());
     report({.name = "tessera train, " + task.name + ", bf16",
             .ours = task.units / narrow.median(),
@@ -208,7 +208,7 @@ void compare(const Task& task, const Workshop& workshop) {
             .against = narrow_torch.median() < them.median() ? "PyTorch 1.13, bf16" : "PyTorch 1.13, f32",
             .reference = task.units / peer,
             .ratio = peer / narrow.median(),
-            .sense = Goal::at_least,
+            .sense = Goal::AtLeast,
             .goal = task.goal});
     report({.name = "tessera train, " + task.name + ", memory",
             .ours = us.peak_bytes / 1e9,
@@ -216,26 +216,26 @@ void compare(const Task& task, const Workshop& workshop) {
             .against = "PyTorch 1.13",
             .reference = them.peak_bytes / 1e9,
             .ratio = us.peak_bytes / them.peak_bytes,
-            .sense = Goal::at_most,
+            .sense = Goal::AtMost,
             .goal = 1});
     progress(text_of("train: ", task.name, ", recomputing"));
-    const Run again = ours(task, workshop, 1, {"recompute=true"});
+    const Run again = ours(task, tokenizer_dir, 1, {"recompute=true"});
     report({.name = "tessera train, " + task.name + ", recomputing",
             .ours = again.activation_bytes / 1e6,
             .unit = "MB",
             .against = "without",
             .reference = us.activation_bytes / 1e6,
             .ratio = again.activation_bytes / us.activation_bytes,
-            .sense = Goal::at_most,
+            .sense = Goal::AtMost,
             .goal = 0.6});
 }
 
 void run() {
-    const Workshop workshop;
-    write_text(workshop / "text.txt");
-    write_pictures(workshop / "pictures");
-    compare(gpt2(workshop / "text.txt"), workshop);
-    compare(vit(workshop / "pictures"), workshop);
+    const Workshop tokenizer_dir;
+    write_text(tokenizer_dir / "text.txt");
+    write_images(tokenizer_dir / "images");
+    compare(gpt2(tokenizer_dir / "text.txt"), tokenizer_dir);
+    compare(vit(tokenizer_dir / "images"), tokenizer_dir);
 }
 
 const RegisterBenchmark registered({"train", "the program's training runs against PyTorch's: time and memory", run, 6});

@@ -76,7 +76,7 @@ void measure(std::int64_t length, plots::LineChart& time, plots::LineChart& memo
             .against = sides[best].name,
             .reference = plain[best] * 1e3,
             .ratio = plain[best] / seconds.back(),
-            .sense = Goal::at_least,
+            .sense = Goal::AtLeast,
             .goal = time_goal});
 }
 

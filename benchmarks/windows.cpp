@@ -49,7 +49,7 @@ struct PerToken {
                 .against = is_first ? "" : fmt::format("T={}", lengths[0]),
                 .reference = is_first ? 0 : first,
                 .ratio = is_first ? 0 : value / first,
-                .sense = is_first ? Goal::none : Goal::at_most,
+                .sense = is_first ? Goal::None : Goal::AtMost,
                 .goal = is_first ? 0 : goal});
     }
 };
@@ -74,12 +74,12 @@ void measure_whole_texts(const std::string& name, const Model& model) {
 void measure_decoding(const std::string& name, const Model& model) {
     PerToken time{name + " decode step after", "µs", time_goal}, memory{name + " cache after", "KiB", memory_goal};
     for (const std::int64_t length : lengths) {
-        const auto decoding = model.decode(40000);
-        decoding->read({.input_ids = random_ids({1, length}, vocabulary)});
+        const auto session = model.decode(40000);
+        session->prefill({.input_ids = random_ids({1, length}, vocabulary)});
         const Tensor next = random_ids({1, 1}, vocabulary);
-        const double seconds = seconds_of([&] { decoding->step(next); }, {.seconds = 0.5, .least_rounds = 50});
+        const double seconds = seconds_of([&] { session->step(next); }, {.seconds = 0.5, .least_rounds = 50});
         time.add(length, seconds * 1e6);
-        memory.add(length, static_cast<double>(decoding->cache_bytes()) / 1024);
+        memory.add(length, static_cast<double>(session->cache_bytes()) / 1024);
     }
 }
 

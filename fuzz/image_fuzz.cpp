@@ -1,5 +1,5 @@
-// Any bytes are a picture within its limits or one Error, and one that was read can be made smaller and larger. A first
-// byte below 4, which begins no picture, asks for a file made of the others.
+// Any bytes are an image within its limits or one Error, and one that was read can be made smaller and larger. A first
+// byte below 4, which begins no image, asks for a file made of the others.
 #include <cstdint>
 #include <cstdlib>
 

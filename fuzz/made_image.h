@@ -1,4 +1,4 @@
-// Picture files with the lengths and checksums that they must have, of the fuzzer's fields and data: past the outermost
+// Image files with the lengths and checksums that they must have, of the fuzzer's fields and data: past the outermost
 // checks, where changed bytes alone seldom come.
 #pragma once
 
@@ -143,7 +143,7 @@ inline std::string webp_chunk(const std::string& name, const std::string& data) 
     return name + little_endian(static_cast<std::uint32_t>(data.size()), 4) + data + std::string(data.size() % 2, '\0');
 }
 
-inline std::string webp_picture(TakenBytes& in) {
+inline std::string webp_image(TakenBytes& in) {
     const std::uint32_t width = side(in) & 0x3fff, height = side(in) & 0x3fff;
     if (in.byte() % 2 == 0)
         return webp_chunk("VP8L", "\x2f" + little_endian(width | height << 14, 4) + in.text(in.word()));
@@ -162,10 +162,10 @@ inline std::string webp(TakenBytes& in) {
         for (int frames = in.byte() % 3; frames > 0; --frames)
             body += webp_chunk("ANMF", little_endian(in.byte(), 3) + little_endian(in.byte(), 3) +
                                            little_endian(side(in), 3) + little_endian(side(in), 3) + in.text(4) +
-                                           webp_picture(in));
+                                           webp_image(in));
         body += webp_chunk("EXIF", in.text(in.byte()));
     }
-    body += webp_picture(in);
+    body += webp_image(in);
     return "RIFF" + little_endian(static_cast<std::uint32_t>(body.size() + 4), 4) + "WEBP" + body;
 }
 

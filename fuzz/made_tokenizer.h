@@ -9,11 +9,11 @@
 
 #include "tessera/formats/json.h"
 
-class MadeTokenizer {
+class TokenizerSpec {
    public:
     using Json = tessera::formats::Json;
 
-    explicit MadeTokenizer(std::string_view bytes) : bytes_(bytes) {}
+    explicit TokenizerSpec(std::string_view bytes) : bytes_(bytes) {}
 
     Json file() {
         Json file = Json::object();

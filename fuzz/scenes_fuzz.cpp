@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         std::int64_t weights = 0;
         for (const std::int64_t weight : settings.weights) weights += weight;
         const bool shows_things = settings.shapes || !settings.objects.empty();
-        if (settings.size < 1 || settings.size > 1024 || settings.pictures < 1 || weights < 1 || !shows_things)
+        if (settings.size < 1 || settings.size > 1024 || settings.images < 1 || weights < 1 || !shows_things)
             std::abort();
     } catch (const Error&) {
     }

@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         for (std::int64_t i = 0; i < pairs.size(); ++i)
             if (pairs.at(i).source.empty() || pairs.at(i).target.empty()) std::abort();
     });
-    try_to([&] { data::PictureTexts({json}, {"prefix", "suffix"}); });
+    try_to([&] { data::ImageTexts({json}, {"prefix", "suffix"}); });
     for (const std::filesystem::path& file : {json, columns})
         try_to([&] {
             std::size_t read = 0;

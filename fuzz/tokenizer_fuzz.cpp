@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
             const std::size_t end = std::min(input.find('\0'), size);
             try_texts(formats::Json::parse(input.substr(0, end), "fuzz.json"), input.substr(std::min(end + 1, size)));
         } else {
-            MadeTokenizer made(input);
+            TokenizerSpec made(input);
             const formats::Json json = made.file();
             try_texts(json, made.remaining_text());
         }

@@ -216,7 +216,7 @@ TEST_F(Chat, CommandsDoWhatTheySayAndSaySo) {
     EXPECT_EQ(second.err.find("prompt", told), second.err.npos);  // off again before the second message
 
     const testing::Answer wrong = chat("/regenerate\n/stats maybe\n/reset now\n/nothing\n/image cat.png\n/help\n");
-    for (const char* part : {"/regenerate: there is no", "'maybe'", "'now'", "'/nothing'", "does not look at pictures"})
+    for (const char* part : {"/regenerate: there is no", "'maybe'", "'now'", "'/nothing'", "does not look at images"})
         EXPECT_NE(wrong.err.find(part), wrong.err.npos) << part;
     for (const char* name : {"/system", "/image", "/regenerate", "/undo", "/reset", "/save", "/load", "/stats", "/help",
                              "/quit", "Alt-Enter"})

@@ -16,7 +16,7 @@ using testing::golden_path;
 
 const std::string png = golden_path("image-preprocess/picture.png"), jpeg = golden_path("image-preprocess/picture.jpg");
 
-TEST(Classify, NamesTheClassesOfEachPicture) {
+TEST(Classify, NamesTheClassesOfEachImage) {
     const std::string text = expect_success({"classify", golden_path("vit"), "--image", png, "--image", jpeg}).out;
     EXPECT_NE(text.find("picture.png\n"), text.npos);
     EXPECT_NE(text.find("picture.jpg\n"), text.npos);
@@ -50,12 +50,12 @@ TEST(Classify, RefusesInOneLine) {
     expect_refusal(2, {"classify"}, {"tessera classify --help"});
     expect_refusal(1, {"classify", vit, "--image", folder / "none.png"}, {"none.png"});
     expect_refusal(1, {"classify", vit, "--image", folder.path()}, {folder.path()});
-    expect_refusal(1, {"classify", vit, "--image", folder.write("a.png", "text")}, {"a.png", "not a picture"});
+    expect_refusal(1, {"classify", vit, "--image", folder.write("a.png", "text")}, {"a.png", "not an image"});
     expect_refusal(1, {"classify", vit, "--image", png, "--top", "-1"}, {"--top", "-1"});
     expect_refusal(1, {"classify", vit, "--image", png, "--labels", "a,,b"}, {"--labels", "a,,b"});
     expect_refusal(1, {"classify", vit, "--image", png, "--labels", "a"}, {"labels"});
     expect_refusal(1, {"classify", golden_path("siglip"), "--image", png}, {"labels"});
-    expect_refusal(1, {"classify", golden_path("llama"), "--image", png}, {"pictures"});
+    expect_refusal(1, {"classify", golden_path("llama"), "--image", png}, {"images"});
 }
 
 // A classifier of texts that has learned to tell two letters apart.
@@ -135,7 +135,7 @@ TEST_F(ClassifyTexts, WhatIsNoTextIsRefused) {
     expect_refusal(1, {"classify", model(), ""}, {"text 1", "no tokens"});
     expect_refusal(1, {"classify", model(), "-"}, {"standard input"});
     expect_refusal(1, {"classify", model(), "a", "--labels", "x,y"}, {"--labels"});
-    expect_refusal(1, {"classify", model(), "--image", png}, {"pictures"});
+    expect_refusal(1, {"classify", model(), "--image", png}, {"images"});
     expect_refusal(1, {"classify", golden_path("bert-mlm"), "a"}, {"ForSequenceClassification"});
     expect_refusal(1, {"classify", folder_ / "nowhere", "a"}, {"nowhere"});
 }

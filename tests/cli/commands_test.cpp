@@ -18,7 +18,7 @@ using testing::TemporaryFolder;
 const std::string tiny = R"({"model_type": "llama", "vocab_size": 97, "hidden_size": 32, "num_hidden_layers": 2,
     "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 64, "max_position_embeddings": 64})";
 
-Json json_of(const std::vector<std::string>& arguments) {
+Json to_json(const std::vector<std::string>& arguments) {
     const Answer run = expect_success(arguments);
     EXPECT_EQ(run.err, "");
     return Json::parse(run.out, "standard output");
@@ -83,9 +83,9 @@ TEST(Program, EveryCommandExplainsItselfWithAnExample) {
 }
 
 TEST(Program, OpsAndPresetsAreJson) {
-    const Json ops = json_of({"ops", "--json"});
+    const Json ops = to_json({"ops", "--json"});
     EXPECT_TRUE(ops.find("gemm")->find("cpu")->as_boolean());
-    const Json presets = json_of({"inspect", "--list", "--json"});
+    const Json presets = to_json({"inspect", "--list", "--json"});
     EXPECT_GT(presets.items().size(), 20U);
     EXPECT_GT(presets.items()[0].find("parameters")->as_integer(), 1'000'000);
 }
@@ -95,7 +95,7 @@ TEST(Program, ACheckpointGoesThroughAllCommands) {
     const std::string config = folder.write("tiny.json", tiny), first = folder / "first";
     expect_success({"init", config, first, "--seed", "3"});
     folder.write("first/tokenizer.json", "{}");
-    const Json facts = json_of({"inspect", first, "--json"});
+    const Json facts = to_json({"inspect", first, "--json"});
     EXPECT_EQ(facts.find("parameters")->as_integer(), 24800);
     EXPECT_NE(expect_success({"inspect", first}).out.find("24,800"), std::string::npos);
 
@@ -103,7 +103,7 @@ TEST(Program, ACheckpointGoesThroughAllCommands) {
     const auto tokens = [&](const std::string& model) {
         std::vector<std::string> arguments{"generate", model};
         arguments.insert(arguments.end(), ask.begin(), ask.end());
-        const Json generated = json_of(arguments);
+        const Json generated = to_json(arguments);
         return *generated.find("tokens");
     };
     const Json expected = tokens(first);
@@ -138,18 +138,18 @@ TEST(Program, ParityHoldsForWhatConvertWrote) {
     const std::string golden = testing::golden_path("llama"), out = folder / "llama";
     expect_success({"convert", golden, out, "--max-shard", "100KB"});
     fs::copy_file(fs::path(golden) / "expected.safetensors", fs::path(out) / "expected.safetensors");
-    const Json results = json_of({"parity", out, "--json"});
+    const Json results = to_json({"parity", out, "--json"});
     ASSERT_EQ(results.items().size(), 1U);
     EXPECT_TRUE(results.items()[0].find("pass")->as_boolean());
     EXPECT_GT(results.items()[0].find("quantities")->items().size(), 3U);
     EXPECT_NE(expect_success({"parity", out}).out.find("pass"), std::string::npos);
 }
 
-TEST(Program, ParityChecksPicturesAndFailsOnWrongWeights) {
+TEST(Program, ParityChecksImagesAndFailsOnWrongWeights) {
     const TemporaryFolder folder;
     fs::create_directories(folder / "cases");
-    fs::copy(testing::golden_path("image-preprocess"), folder / "cases/pictures");
-    EXPECT_TRUE(expect_success({"parity", folder / "cases"}).out.starts_with("pass  pictures"));
+    fs::copy(testing::golden_path("image-preprocess"), folder / "cases/images");
+    EXPECT_TRUE(expect_success({"parity", folder / "cases"}).out.starts_with("pass  images"));
 
     const std::string wrong = folder / "cases/wrong";
     expect_success({"init", testing::golden_path("llama"), wrong});

@@ -80,13 +80,13 @@ TEST_F(Compare, CostsAndLossesOfEachRun) {
     EXPECT_LT(number(runs[2], "cache_bytes"), 40 * 2 * 2 * 16 * 4);
     EXPECT_EQ(number(runs[0], "parameters") - number(runs[1], "parameters"), 2 * 2 * 12 * 16);
     EXPECT_EQ(folder_.read("out/comparison.json"), all.dump() + "\n");
-    const std::string picture = folder_.read("out/curves.svg"), table = folder_.read("out/comparison.md");
+    const std::string image = folder_.read("out/curves.svg"), table = folder_.read("out/comparison.md");
     EXPECT_NE(table.find("training loss (last 4 steps)"), table.npos);
     for (const char* name : {"full", "shared", "window"}) {
-        EXPECT_NE(picture.find(name), picture.npos);
+        EXPECT_NE(image.find(name), image.npos);
         EXPECT_NE(table.find(name), table.npos);
     }
-    EXPECT_TRUE(picture.ends_with("</svg>\n"));
+    EXPECT_TRUE(image.ends_with("</svg>\n"));
     EXPECT_EQ(table.find("active"), table.npos);  // all are
     EXPECT_TRUE(fs::exists(at("out/full/model.safetensors")));
 }
@@ -104,10 +104,10 @@ TEST_F(Compare, BitsAreCountedByCharacters) {
 // A classifier continues no texts, so nothing is said of caches and characters.
 TEST_F(Compare, AccuracyOfClassifiers) {
     for (const auto& [name, colour] : {std::pair{"black", 0}, std::pair{"white", 255}}) {
-        formats::Image picture(4, 4);
-        std::fill(picture.pixels.begin(), picture.pixels.end(), static_cast<std::uint8_t>(colour));
+        formats::Image image(4, 4);
+        std::fill(image.pixels.begin(), image.pixels.end(), static_cast<std::uint8_t>(colour));
         fs::create_directories(folder_ / text_of("set/", name));
-        formats::write_png(folder_ / text_of("set/", name, "/1.png"), picture);
+        formats::write_png(folder_ / text_of("set/", name, "/1.png"), image);
     }
     for (const char* width : {"3", "5"})
         folder_.write(text_of("width-", width, ".json"),

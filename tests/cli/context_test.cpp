@@ -36,7 +36,7 @@ class Context : public ::testing::Test {
     std::string at(const std::string& name) const { return folder_ / name; }
     std::string book() const { return at("book.txt"); }
 
-    static Json json_of(std::vector<std::string> arguments) {
+    static Json to_json(std::vector<std::string> arguments) {
         arguments.push_back("--json");
         return Json::parse(expect_success(arguments).out, "standard output");
     }
@@ -56,15 +56,15 @@ TEST_F(Context, ScoreAndEvalAgreeAndRefuseMore) {
         {"finetune", at("model"), book(), "-o", at("run"), "steps=60", "batch=4", "optimizer.learning_rate=0.01"});
     const Json recipe = Json::read(at("run") + "/recipe.json");
     EXPECT_EQ(recipe.find("data")->find("length")->as_integer(), 32);
-    const double evaluated = number(json_of({"eval", at("run"), book()}), "perplexity");
-    const double scored = number(json_of({"score", at("run"), book()}), "perplexity");
+    const double evaluated = number(to_json({"eval", at("run"), book()}), "perplexity");
+    const double scored = number(to_json({"score", at("run"), book()}), "perplexity");
     EXPECT_NEAR(scored, evaluated, 0.2 * evaluated);  // score's windows overlap, eval's do not
-    EXPECT_EQ(scored, number(json_of({"score", at("run"), book(), "--window", "32"}), "perplexity"));
+    EXPECT_EQ(scored, number(to_json({"score", at("run"), book(), "--window", "32"}), "perplexity"));
     expect_refusal(1, {"score", at("run"), book(), "--window", "33"}, {"--window", "33", "32", "--beyond-context"});
-    EXPECT_GT(number(json_of({"score", at("run"), book(), "--window", "300", "--beyond-context"}), "perplexity"),
+    EXPECT_GT(number(to_json({"score", at("run"), book(), "--window", "300", "--beyond-context"}), "perplexity"),
               scored);
     expect_refusal(1, {"eval", at("run"), book(), "data.length=33"}, {"data.length", "33", "32", "beyond_context"});
-    json_of({"eval", at("run"), book(), "data.length=64", "beyond_context=true"});
+    to_json({"eval", at("run"), book(), "data.length=64", "beyond_context=true"});
 }
 
 TEST_F(Context, TrainingPastItIsRefusedUnlessAskedFor) {
@@ -75,7 +75,7 @@ TEST_F(Context, TrainingPastItIsRefusedUnlessAskedFor) {
     };
     expect_refusal(1, finetune("model", {"data.length=64"}), {"data.length", "64", "32", "beyond_context=true"});
     expect_success(finetune("model", {"data.length=64", "beyond_context=true"}));
-    json_of({"eval", at("out-model"), book()});  // at the model's length, not at the run's
+    to_json({"eval", at("out-model"), book()});  // at the model's length, not at the run's
     init("learned", R"({"model_type": "gpt2", "vocab_size": 1100, "n_embd": 32, "n_layer": 1, "n_head": 2,
         "n_positions": 32, "bos_token_id": 1, "eos_token_id": 2})");
     expect_refusal(1, finetune("learned", {"data.length=33", "beyond_context=true"}), {"data.length", "33", "32"});
@@ -92,27 +92,27 @@ TEST_F(Context, GenerationEndsWithItAndSaysSo) {
         words.insert(words.end(), more.begin(), more.end());
         return words;
     };
-    const Json whole = json_of(generate({}));
+    const Json whole = to_json(generate({}));
     EXPECT_EQ(tokens(whole), 28u);
     EXPECT_EQ(ending(whole), "context");
     EXPECT_EQ(whole.find("answers")->items()[0].find("finish_reason")->as_string(), "length");
     const Answer told = expect_success(generate({}));
     EXPECT_NE(told.err.find("stopped at the model's context of 32 tokens; --context-shift goes on"), told.err.npos)
         << told.err;
-    EXPECT_EQ(ending(json_of(generate({}, "28"))), "length");
-    EXPECT_EQ(tokens(json_of(generate({"-c", "20"}))), 16u);
-    EXPECT_EQ(tokens(json_of(generate({"--ctx", "20", "--beams", "3"}))), 16u);
-    EXPECT_EQ(ending(json_of(generate({"--ctx", "20", "--beams", "3"}))), "context");
-    const Json beyond = json_of(generate({"--beyond-context"}));
+    EXPECT_EQ(ending(to_json(generate({}, "28"))), "length");
+    EXPECT_EQ(tokens(to_json(generate({"-c", "20"}))), 16u);
+    EXPECT_EQ(tokens(to_json(generate({"--ctx", "20", "--beams", "3"}))), 16u);
+    EXPECT_EQ(ending(to_json(generate({"--ctx", "20", "--beams", "3"}))), "context");
+    const Json beyond = to_json(generate({"--beyond-context"}));
     EXPECT_EQ(tokens(beyond), 100u);
     EXPECT_EQ(ending(beyond), "length");
-    const Json shifted = json_of(generate({"--context-shift"}));
+    const Json shifted = to_json(generate({"--context-shift"}));
     EXPECT_EQ(tokens(shifted), 100u);
     EXPECT_EQ(number(shifted, "forgotten_tokens"), 75);  // of 32 tokens 31 may be forgotten, 15 at a time
     const Answer went_on = expect_success(generate({"--context-shift"}));
     EXPECT_NE(went_on.err.find("75 older tokens were forgotten"), went_on.err.npos) << went_on.err;
     // Rows of a batch end for themselves.
-    const Json batch = json_of(generate({"--ids", "1,40,41,42,43,44,45,46,47,48"}));
+    const Json batch = to_json(generate({"--ids", "1,40,41,42,43,44,45,46,47,48"}));
     EXPECT_EQ(tokens(batch, 0), 28u);
     EXPECT_EQ(tokens(batch, 1), 23u);
     const Answer both = expect_success(generate({"--ids", "1,40"}, "30"));
@@ -135,7 +135,7 @@ TEST_F(Context, APromptThatIsTooLongIsRefusedUnlessAskedFor) {
     init("alibi", R"({"model_type": "falcon", "alibi": true, "vocab_size": 1100, "hidden_size": 32,
         "num_hidden_layers": 1, "num_attention_heads": 2, "bos_token_id": 1, "eos_token_id": 2})");
     expect_refusal(1, {"generate", at("alibi"), "hi", "--context-shift"}, {"--context-shift", "--ctx"});
-    EXPECT_EQ(tokens(json_of({"generate", at("alibi"), "hi", "--context-shift", "--ctx", "16", "--ignore-stop",
+    EXPECT_EQ(tokens(to_json({"generate", at("alibi"), "hi", "--context-shift", "--ctx", "16", "--ignore-stop",
                               "--max-new", "40", "--greedy"})),
               40u);
 }

@@ -11,7 +11,7 @@ using State = EditedLine::State;
 
 std::string after(std::initializer_list<const char*> keys) {
     EditedLine line;
-    for (const char* key : keys) EXPECT_EQ(line.press(key), State::editing) << key;
+    for (const char* key : keys) EXPECT_EQ(line.press(key), State::Editing) << key;
     return line.text();
 }
 
@@ -20,11 +20,11 @@ TEST(EditedLine, HasSeveralLines) {
     EXPECT_EQ(after({"a", "\\", "\r", "b"}), "a\nb");
     EditedLine line;
     line.press("a");
-    EXPECT_EQ(line.press("\r"), State::done);
+    EXPECT_EQ(line.press("\r"), State::Done);
     EXPECT_EQ(line.take(), "a");
     // A backslash elsewhere is a backslash.
     for (const char* key : {"\\", "a", "\033[D"}) line.press(key);
-    EXPECT_EQ(line.press("\r"), State::done);
+    EXPECT_EQ(line.press("\r"), State::Done);
     EXPECT_EQ(line.take(), "\\a");
 }
 

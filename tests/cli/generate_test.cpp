@@ -37,7 +37,7 @@ class Generate : public ::testing::Test {
     std::string decoder() { return model(decoder_config, "byte-fallback-bpe-llama2"); }
     std::string translator() { return model(translator_config, "unigram-t5"); }
 
-    static Json json_of(std::vector<std::string> arguments) {
+    static Json to_json(std::vector<std::string> arguments) {
         arguments.push_back("--json");
         const Answer run = expect_success(arguments);
         EXPECT_EQ(run.err, "");
@@ -53,33 +53,33 @@ class Generate : public ::testing::Test {
 TEST_F(Generate, StreamsTheTextThatJsonGives) {
     const std::string path = decoder();
     const Answer streamed = expect_success({"generate", path, "Hello big world", "--max-new", "12"});
-    const Json result = json_of({"generate", path, "Hello big world", "--max-new", "12"});
+    const Json result = to_json({"generate", path, "Hello big world", "--max-new", "12"});
     EXPECT_EQ(streamed.out, text_of(result) + "\n");
     for (const char* part : {"prompt", "tokens/s", "first token"})
         EXPECT_NE(streamed.err.find(part), std::string::npos);
     EXPECT_EQ(result.find("tokens")->items()[0].items().size(), 12u);
-    const Json ids = json_of({"tokenize", path, "Hello big world"});
+    const Json ids = to_json({"tokenize", path, "Hello big world"});
     std::string list;
     for (const Json& id : ids.find("ids_with_special")->items()) list += (list.empty() ? "" : ",") + id.dump(0);
-    const Json from_ids = json_of({"generate", path, "--ids", list, "--max-new", "12"});
+    const Json from_ids = to_json({"generate", path, "--ids", list, "--max-new", "12"});
     EXPECT_EQ(*from_ids.find("tokens"), *result.find("tokens"));
-    const Json empty = json_of({"generate", path, "", "--max-new", "2"});
+    const Json empty = to_json({"generate", path, "", "--max-new", "2"});
     EXPECT_EQ(empty.find("prompt_tokens")->as_integer(), 1);
 }
 
 TEST_F(Generate, PromptsOfABatchGetWhatTheyGetAlone) {
     const std::string path = decoder();
-    const Json both = json_of({"generate", path, "Hello", "A much longer prompt than that", "--max-new", "8"});
-    EXPECT_EQ(text_of(both, 0), text_of(json_of({"generate", path, "Hello", "--max-new", "8"})));
+    const Json both = to_json({"generate", path, "Hello", "A much longer prompt than that", "--max-new", "8"});
+    EXPECT_EQ(text_of(both, 0), text_of(to_json({"generate", path, "Hello", "--max-new", "8"})));
     EXPECT_EQ(text_of(both, 1),
-              text_of(json_of({"generate", path, "A much longer prompt than that", "--max-new", "8"})));
+              text_of(to_json({"generate", path, "A much longer prompt than that", "--max-new", "8"})));
 }
 
 TEST_F(Generate, TakesAPromptAsItIs) {
     const std::string path = decoder();
     for (const std::string prompt : {"[a, b]", "[INST] hi [/INST]", "  two  ", "a,b", "{x}", "\"q\"", "\n", "größe"}) {
-        const Json ids = json_of({"tokenize", path, prompt});
-        const Json result = json_of({"generate", path, prompt, "--max-new", "1"});
+        const Json ids = to_json({"tokenize", path, prompt});
+        const Json result = to_json({"generate", path, prompt, "--max-new", "1"});
         EXPECT_EQ(result.find("prompt_tokens")->as_integer(),
                   static_cast<std::int64_t>(ids.find("ids_with_special")->items().size()))
             << prompt;
@@ -91,7 +91,7 @@ TEST_F(Generate, ASeedGivesTheSameText) {
     const auto with = [&](std::vector<std::string> more) {
         std::vector<std::string> arguments{"generate", path, "Hello", "--max-new", "16"};
         arguments.insert(arguments.end(), more.begin(), more.end());
-        return text_of(json_of(arguments));
+        return text_of(to_json(arguments));
     };
     EXPECT_EQ(with({"--temperature", "1.5", "--seed", "7"}), with({"--temperature", "1.5", "--seed", "7"}));
     EXPECT_NE(with({"--temperature", "1.5", "--seed", "7"}), with({"--temperature", "1.5", "--seed", "8"}));
@@ -105,32 +105,32 @@ TEST_F(Generate, ASeedGivesTheSameText) {
 
 TEST_F(Generate, StopsBeforeATextAndAtAnId) {
     const std::string path = decoder();
-    const Json whole = json_of({"generate", path, "Hello", "--max-new", "12"});
+    const Json whole = to_json({"generate", path, "Hello", "--max-new", "12"});
     const std::string text = text_of(whole), stop = text.substr(text.size() / 2, 3);
-    const Json stopped = json_of({"generate", path, "Hello", "--max-new", "12", "--stop", stop});
+    const Json stopped = to_json({"generate", path, "Hello", "--max-new", "12", "--stop", stop});
     EXPECT_EQ(text_of(stopped), text.substr(0, text.find(stop)));
     EXPECT_EQ(stopped.find("answers")->items()[0].find("finish_reason")->as_string(), "stop");
     const std::string id = whole.find("tokens")->items()[0].items()[3].dump(0);
-    const Json at_id = json_of({"generate", path, "Hello", "--stop-id", id});
+    const Json at_id = to_json({"generate", path, "Hello", "--stop-id", id});
     EXPECT_LE(at_id.find("tokens")->items()[0].items().size(), 4u);
 }
 
 TEST_F(Generate, BiasAndPenaltiesChangeWhatIsChosen) {
     const std::string path = decoder();
     const Json biased =
-        json_of({"generate", path, "Hello", "--max-new", "3", "--logit-bias", "700=100", "--logprobs", "2"});
+        to_json({"generate", path, "Hello", "--max-new", "3", "--logit-bias", "700=100", "--logprobs", "2"});
     for (const Json& id : biased.find("tokens")->items()[0].items()) EXPECT_EQ(id.as_integer(), 700);
     const Json& first = biased.find("answers")->items()[0].find("logprobs")->items()[0];
     EXPECT_LT(first.find("logprob")->as_number(), -1);  // the model's own opinion
     EXPECT_EQ(first.find("top")->items().size(), 2u);
     const Json varied =
-        json_of({"generate", path, "Hello", "--max-new", "3", "--logit-bias", "700=100", "--frequency-penalty", "200"});
+        to_json({"generate", path, "Hello", "--max-new", "3", "--logit-bias", "700=100", "--frequency-penalty", "200"});
     EXPECT_NE(varied.find("tokens")->items()[0].items()[1].as_integer(), 700);
 }
 
 TEST_F(Generate, AnEncoderDecoderSearchesWithTheBeamsOfItsFiles) {
     const std::string path = translator();
-    const Json result = json_of({"generate", path, "A small house"});
+    const Json result = to_json({"generate", path, "A small house"});
     EXPECT_NE(result.find("answers")->items()[0].find("score"), nullptr);
     EXPECT_LE(result.find("tokens")->items()[0].items().size(), 8u);  // max_length 9, the start counted
     const Answer translated = expect_success({"translate", path, "A small house", "Is it?"});

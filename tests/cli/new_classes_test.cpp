@@ -1,4 +1,4 @@
-// A checkpoint learns classes of one's own: `tessera finetune` on folders of pictures and on labelled texts, in full
+// A checkpoint learns classes of one's own: `tessera finetune` on folders of images and on labelled texts, in full
 // and by adapters, and what is left is asked by `tessera classify`.
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ class NewClasses : public ::testing::Test {
    protected:
     void SetUp() override {
         for (int i = 0; i < 4; ++i) {
-            paint(text_of("pictures/red/", i, ".png"), 255, 20 * i, 0);
-            paint(text_of("pictures/blue/", i, ".png"), 0, 20 * i, 255);
+            paint(text_of("images/red/", i, ".png"), 255, 20 * i, 0);
+            paint(text_of("images/blue/", i, ".png"), 0, 20 * i, 255);
         }
     }
     void paint(const std::string& name, int red, int green, int blue) {
@@ -41,9 +41,9 @@ class NewClasses : public ::testing::Test {
     testing::TemporaryFolder folder_;
 };
 
-TEST_F(NewClasses, OfPictures) {
+TEST_F(NewClasses, OfImages) {
     const std::vector<std::string> finetune{
-        "finetune", golden_path("vit"), folder_ / "pictures", "--steps", "30", "optimizer.learning_rate=3e-3"};
+        "finetune", golden_path("vit"), folder_ / "images", "--steps", "30", "optimizer.learning_rate=3e-3"};
     for (const bool by_adapters : {false, true}) {
         const std::string out = by_adapters ? "adapters" : "whole";
         std::vector<std::string> command = finetune;
@@ -51,15 +51,15 @@ TEST_F(NewClasses, OfPictures) {
         command.insert(command.end(), {"-o", folder_ / out});
         const testing::Answer said = expect_success(command);
         EXPECT_NE((said.out + said.err).find("a new head for 2 classes: blue, red"), std::string::npos);
-        EXPECT_EQ(best(out, folder_ / "pictures/red/1.png"), "red");
-        EXPECT_EQ(best(out, folder_ / "pictures/blue/2.png"), "blue");
+        EXPECT_EQ(best(out, folder_ / "images/red/1.png"), "red");
+        EXPECT_EQ(best(out, folder_ / "images/blue/2.png"), "blue");
         const Json figures =
-            Json::parse(expect_success({"eval", folder_ / out, folder_ / "pictures", "--json"}).out, "eval");
+            Json::parse(expect_success({"eval", folder_ / out, folder_ / "images", "--json"}).out, "eval");
         EXPECT_EQ(figures.find("accuracy")->as_number(), 1);
     }
     expect_success({"merge", folder_ / "adapters", "-o", folder_ / "merged"});
-    EXPECT_EQ(best("merged", folder_ / "pictures/red/1.png"), "red");
-    EXPECT_EQ(best("merged", folder_ / "pictures/blue/2.png"), "blue");
+    EXPECT_EQ(best("merged", folder_ / "images/red/1.png"), "red");
+    EXPECT_EQ(best("merged", folder_ / "images/blue/2.png"), "blue");
 }
 
 // A configuration that does not count its classes gets those of the data; one that counts others is refused.
@@ -67,11 +67,11 @@ TEST_F(NewClasses, OfARecipe) {
     const auto train = [&](const std::string& more) {
         folder_.write("recipe.json", text_of(R"({"model": {"model_type": "vit", "image_size": 16, "patch_size": 8,
             "hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2)",
-                                             more, R"(}, "objective": "classify", "data": {"train": "pictures"},
+                                             more, R"(}, "objective": "classify", "data": {"train": "images"},
             "batch": 8, "steps": 30, "optimizer": {"learning_rate": 0.02}})"));
         return std::vector<std::string>{"train", folder_ / "recipe.json", "-o", folder_ / "vit", "--overwrite"};
     };
-    paint("pictures/green/1.png", 0, 255, 0);
+    paint("images/green/1.png", 0, 255, 0);
     expect_success(train(""));
     const Json config = Json::read(folder_ / "vit/config.json");
     EXPECT_EQ(config.find("id2label")->dump(0), R"({"0":"blue","1":"green","2":"red"})");

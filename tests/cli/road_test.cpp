@@ -41,8 +41,8 @@ TEST(Road, NgramsAreCountedScoredAndGenerateText) {
 
 TEST(Road, RegressionDrawsItsKernels) {
     const TemporaryFolder folder;
-    const std::string picture = folder / "plot.svg";
-    const std::string out = expect_success({"regress", "-o", picture, "--steps", "20", "--json"}).out;
+    const std::string image = folder / "plot.svg";
+    const std::string out = expect_success({"regress", "-o", image, "--steps", "20", "--json"}).out;
     const Json found = Json::parse(out, "out");
     EXPECT_EQ(found.find("kernels")->items().size(), 5u);
     EXPECT_TRUE(folder.read("plot.svg").ends_with("</svg>\n"));
@@ -64,7 +64,7 @@ TEST(Road, PairsAreLearnedTranslatedAndScored) {
         pairs += text_of("the ", from[i % 4], " house ", from[i / 4 % 4], "\tdas ", to[i % 4], " Haus ", to[i / 4 % 4],
                          "\n");
     }
-    const std::string data = folder.write("pairs.tsv", pairs), run = folder / "run", picture = folder / "map.svg";
+    const std::string data = folder.write("pairs.tsv", pairs), run = folder / "run", image = folder / "map.svg";
     const std::string recipe = folder.write("recipe.json", text_of(R"({"model": {"model_type": "bahdanau",
         "hidden_width": 24, "decoder_start_token_id": 1, "eos_token_id": 2, "initializer_range": 0.2},
         "tokenizer": "unigram", "vocabulary": 60, "objective": "pairs", "data": {"train": [")",
@@ -76,9 +76,9 @@ TEST(Road, PairsAreLearnedTranslatedAndScored) {
     EXPECT_LE(number_in(eval, "bleu"), 100);
     EXPECT_NE(expect_success({"eval", run, data, "objective=pairs", "--beams", "2"}).out.find("BLEU"),
               std::string::npos);
-    expect_success({"translate", run, "the red house blue", "--alignment", picture, "--max-new", "12"});
+    expect_success({"translate", run, "the red house blue", "--alignment", image, "--max-new", "12"});
     EXPECT_NE(folder.read("map.svg").find(">house</text>"), std::string::npos);
-    expect_refusal(1, {"translate", run, "a", "b", "--alignment", picture}, {"--alignment", "2"});
+    expect_refusal(1, {"translate", run, "a", "b", "--alignment", image}, {"--alignment", "2"});
     expect_refusal(1, {"eval", run, data, "objective=pairs", "--beams", "0"}, {"--beams"});
 }
 

@@ -30,13 +30,13 @@ TEST(ScenesCommand, WhatIsWrittenIsTheSet) {
     const SceneSet set;
     const std::string file = set.file(everything).string(), out = (set.folder / "out").string();
     expect_success({"scenes", "write", file, "-o", out, "--count", "9", "--from", "3"});
-    const auto written = training::open_picture_examples({out + "/scenes.jsonl"});
+    const auto written = training::open_image_examples({out + "/scenes.jsonl"});
     const scenes::Scenes scenes{std::filesystem::path(file)};
     ASSERT_EQ(written->size(), 9);
     for (std::int64_t i = 0; i < 9; ++i) {
-        const training::PictureExample example = written->at(i);
+        const training::ImageExample example = written->at(i);
         const scenes::Scene scene = scenes.at(i + 3);
-        EXPECT_EQ(example.picture, scene.picture);
+        EXPECT_EQ(example.image, scene.image);
         EXPECT_EQ(example.prefix, scene.prefix);
         EXPECT_EQ(example.suffix, scene.suffix);
     }

@@ -1,4 +1,4 @@
-// The model that comes along, from its folder to its words: tokenizer, picture processor, weights and generation.
+// The model that comes along, from its folder to its words: tokenizer, image processor, weights and generation.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace tessera::testing {
 namespace {
 
-const std::string model = source_path("models/scenes-tiny"), picture = model + "/sample.png";
+const std::string model = source_path("models/scenes-tiny"), image = model + "/sample.png";
 
 struct Place {
     const char* label;
@@ -21,7 +21,7 @@ constexpr Place guitar = {"guitar", 4, 6, 42, 43}, frog = {"frog", 58, 23, 87, 5
                 triangle = {"red triangle", 76, 84, 105, 110};
 
 void expect_found(const char* question, std::initializer_list<Place> places) {
-    const Answer answer = expect_success({"generate", model, "--image", picture, question, "--json"});
+    const Answer answer = expect_success({"generate", model, "--image", image, question, "--json"});
     const formats::Json said = formats::Json::parse(answer.out, "out");
     const formats::Json* boxes = said.find("answers")->items()[0].find("detections");
     ASSERT_NE(boxes, nullptr) << answer.out;
@@ -38,7 +38,7 @@ void expect_found(const char* question, std::initializer_list<Place> places) {
     }
 }
 
-TEST(ScenesTiny, AnswersAboutItsPictures) {
+TEST(ScenesTiny, AnswersAboutItsImages) {
     const std::array<std::string, 3> expected[] = {{"sample.png", "caption en", "a guitar, a frog and a red triangle"},
                                                    {"sample.png", "answer en how many frogs are there?", "1"},
                                                    {"sample.png", "answer en what is below the frog?", "red triangle"},

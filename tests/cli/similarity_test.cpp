@@ -19,7 +19,7 @@ TEST(Similarity, NamesTheNearest) {
     EXPECT_DOUBLE_EQ(found.cosines[3][3], 0);  // a vector of zeros points nowhere
     const std::string table = cli::table_of(found);
     EXPECT_NE(table.find("nearest to 1: 3 (0.600)  both"), table.npos) << table;
-    const formats::Json json = cli::json_of(found);
+    const formats::Json json = cli::to_json(found);
     EXPECT_EQ(json.find("nearest")->items()[2].as_integer(), 1);
 }
 

@@ -109,7 +109,7 @@ class Train : public ::testing::Test {
         }
     }
 
-    static Json json_of(std::vector<std::string> arguments) {
+    static Json to_json(std::vector<std::string> arguments) {
         arguments.push_back("--json");
         return Json::parse(expect_success(arguments).out, "standard output");
     }
@@ -146,7 +146,7 @@ TEST_F(Train, AdaptersDropOnlyWhileTheyLearn) {
     EXPECT_NE(loss_at("plain", 4), loss_at("dropping", 4));
     const Json config = Json::read(fs::path(at("dropping")) / "adapter_config.json");
     EXPECT_EQ(config.find("lora_dropout")->as_number(), 0.5);
-    const auto loss = [&] { return json_of({"eval", at("dropping"), data(), "data.length=24"}).dump(0); };
+    const auto loss = [&] { return to_json({"eval", at("dropping"), data(), "data.length=24"}).dump(0); };
     EXPECT_EQ(loss(), loss());
     expect_refusal(1, finetune("out", {"--lora", "r=4,dropout=1"}), {"lora", "dropout"});
 }
@@ -200,15 +200,15 @@ void write_quantised(const std::string& model, const fs::path& file) {
 TEST_F(Train, AdaptersStandBesideAQuantisedFile) {
     write_quantised(model(), folder_ / "base.gguf");
     const std::string base = at("base.gguf");
-    const Json before = json_of({"eval", base, data(), "data.length=24", "tokenizer=" + model()});
+    const Json before = to_json({"eval", base, data(), "data.length=24", "tokenizer=" + model()});
     expect_success({"finetune", base, data(), "-o", at("adapter"), "--lora", "r=4", "steps=10", "data.length=24",
                     "optimizer.learning_rate=0.01", "tokenizer=" + model()});
     EXPECT_LT(fs::file_size(at("adapter") + "/adapter_model.safetensors"), fs::file_size(base));
-    const Json after = json_of({"eval", at("adapter"), data(), "data.length=24"});
+    const Json after = to_json({"eval", at("adapter"), data(), "data.length=24"});
     EXPECT_LT(after.find("loss")->as_number(), before.find("loss")->as_number() - 0.01);
     expect_success({"generate", at("adapter"), "Line 3 of", "--max-new", "4"});
     expect_success({"merge", at("adapter"), "-o", at("merged")});
-    const Json merged = json_of({"eval", at("merged"), data(), "data.length=24"});
+    const Json merged = to_json({"eval", at("merged"), data(), "data.length=24"});
     EXPECT_NEAR(merged.find("loss")->as_number(), after.find("loss")->as_number(), 2e-3);
     expect_refusal(1,
                    {"finetune", base, data(), "-o", at("x"), "--lora", "r=4", "precision=bf16", "tokenizer=" + model()},
@@ -279,7 +279,7 @@ TEST_F(Train, TheLossesReportedAreThoseOfTheEnd) {
     const auto result = [&](const std::string& out, std::vector<std::string> more) {
         std::vector<std::string> all = settings;
         all.insert(all.end(), more.begin(), more.end());
-        return json_of(finetune(out, all));
+        return to_json(finetune(out, all));
     };
     const Json whole = result("whole", {});
     double sum = 0;
@@ -287,7 +287,7 @@ TEST_F(Train, TheLossesReportedAreThoseOfTheEnd) {
         if (step > 10) sum += line;
     EXPECT_EQ(whole.find("training_loss")->as_number(), sum / 50);
     EXPECT_EQ(whole.find("training_loss_steps")->as_integer(), 50);
-    const Json evaluated = json_of({"eval", at("whole"), data(), "--batches", "16"});
+    const Json evaluated = to_json({"eval", at("whole"), data(), "--batches", "16"});
     EXPECT_EQ(evaluated.find("loss")->as_number(), whole.find("validation_loss")->as_number());
     result("parts", {"steps=30"});
     const Json parts = result("parts", {"--resume"});
@@ -295,7 +295,7 @@ TEST_F(Train, TheLossesReportedAreThoseOfTheEnd) {
         EXPECT_EQ(parts.find(key)->as_number(), whole.find(key)->as_number()) << key;
     EXPECT_EQ(result("parts", {"--resume"}).dump(), parts.dump());  // nothing is left to do
     const Json average = result("average", {"ema=0.9", "steps=8"});
-    const Json of_average = json_of({"eval", at("average"), data(), "--batches", "16"});
+    const Json of_average = to_json({"eval", at("average"), data(), "--batches", "16"});
     EXPECT_EQ(of_average.find("loss")->as_number(), average.find("validation_loss")->as_number());
     const std::string said = expect_success(finetune("short", {"steps=3"})).out;
     EXPECT_NE(said.find(": 3 steps, training loss "), said.npos) << said;
@@ -318,7 +318,7 @@ TEST_F(Train, EpochsAndTheUsualShortOptions) {
     EXPECT_EQ(recipe.find("optimizer")->find("learning_rate")->as_number(), 1e-3);
     EXPECT_NE(out.find("(0.5"), out.npos) << out;
     EXPECT_NE(out.find("epoch 0.5/0.5"), out.npos) << out;
-    const Json again = json_of({"train", at("out/recipe.json"), "-o", at("again")});
+    const Json again = to_json({"train", at("out/recipe.json"), "-o", at("again")});
     EXPECT_EQ(again.find("steps")->as_integer(), static_cast<std::int64_t>(losses("out").size()));
     expect_refusal(1, with("x", {"--epochs", "1", "--steps", "3"}), {"steps: 3 and epochs: 1"});
     expect_refusal(1, with("x", {"--lr", "-1"}), {"learning_rate", "-1"});
@@ -387,7 +387,7 @@ TEST_F(Train, AdaptersRunAloneAndMergedAlike) {
     expect_success({"merge", at("adapter"), "-o", at("merged")});
     const auto tokens = [](std::vector<std::string> arguments) {
         arguments.insert(arguments.end(), {"Line 3 of", "--max-new", "12"});
-        const Json result = json_of(arguments);
+        const Json result = to_json(arguments);
         return result.find("tokens")->dump(0);
     };
     const std::string alone = tokens({"generate", at("adapter")});
@@ -400,7 +400,7 @@ TEST_F(Train, AdaptersRunAloneAndMergedAlike) {
                       .out.find_first_not_of("0123456789,\n"),
                   std::string::npos);
     const auto loss = [&](const std::string& path) {
-        const Json result = json_of({"eval", path, data(), "data.length=24", "data.separator=.\n"});
+        const Json result = to_json({"eval", path, data(), "data.length=24", "data.separator=.\n"});
         return result.find("loss")->as_number();
     };
     EXPECT_NEAR(loss(at("adapter")), loss(at("merged")), 1e-5);
@@ -421,7 +421,7 @@ TEST_F(Train, WhatCannotBeAdaptedIsRefused) {
 }
 
 TEST_F(Train, EvaluationIsTheScoreOfTheText) {
-    const Json result = json_of({"eval", model(), data(), "data.length=24"});
+    const Json result = to_json({"eval", model(), data(), "data.length=24"});
     EXPECT_NEAR(result.find("loss")->as_number(), std::log(1100), 0.2);  // random weights know nothing
     EXPECT_NEAR(result.find("perplexity")->as_number(), std::exp(result.find("loss")->as_number()), 1e-6);
     EXPECT_GT(result.find("bits_per_byte")->as_number(), 1);

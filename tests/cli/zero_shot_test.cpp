@@ -1,4 +1,4 @@
-// Pictures and texts in one space, through the program: learned, evaluated, and used to classify.
+// Images and texts in one space, through the program: learned, evaluated, and used to classify.
 #include <gtest/gtest.h>
 
 #include "cli/program.h"

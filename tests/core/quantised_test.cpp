@@ -134,7 +134,7 @@ TEST(Quantised, EncodingErrsByAboutAStep) {
             squares += values[i] * values[i];
             errors += (out[i] - values[i]) * (out[i] - values[i]);
         }
-        // Uniform values: the range is √12 standard deviations, an error spread evenly over a step is step / √12.
+        // Uniform values: the range is √12 standard init_stds, an error spread evenly over a step is step / √12.
         EXPECT_LE(std::sqrt(errors / squares), step_of(dtype) * 1.1) << name(dtype);
     }
 }

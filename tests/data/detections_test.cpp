@@ -1,4 +1,4 @@
-// Boxes out of a model's words, and onto a picture.
+// Boxes out of a model's words, and onto an image.
 #include "tessera/data/detections.h"
 
 #include <gtest/gtest.h>
@@ -63,9 +63,9 @@ TEST(Detections, WhatIsNoBoxIsPassedOver) {
 
 TEST(Detections, AsJson) {
     const auto found = read_detections("<loc0512><loc0768><loc0256><loc0256> cat");  // top below bottom
-    EXPECT_EQ(json_of(found, 100, 200).dump(0),
+    EXPECT_EQ(to_json(found, 100, 200).dump(0),
               R"([{"label":"cat","left":25,"top":50,"right":75,"bottom":100,"locations":[512,768,256,256]}])");
-    EXPECT_EQ(json_of({}, 1, 1).dump(0), "[]");
+    EXPECT_EQ(to_json({}, 1, 1).dump(0), "[]");
 }
 
 std::int64_t painted(const Image& image) {
@@ -99,8 +99,8 @@ TEST(Detections, LabelsAreWrittenInWhiteOnTheirColour) {
     EXPECT_EQ(shown, (std::vector<std::string>{".###.", "..#..", "..#..", "..#..", "..#..", "..#..", ".###."}));
 }
 
-// Boxes and labels at or past the edges, of tiny pictures, in any letters: nothing is written outside of the picture.
-TEST(Detections, DrawingStaysWithinThePicture) {
+// Boxes and labels at or past the edges, of tiny images, in any letters: nothing is written outside of the image.
+TEST(Detections, DrawingStaysWithinTheImage) {
     for (const auto& [width, height] : {std::pair{1, 1}, {3, 50}, {50, 3}, {640, 480}}) {
         Image image(width, height);
         draw(image, read_detections("<loc0000><loc0000><loc1023><loc1023> a very long label, größer 猫\n;"

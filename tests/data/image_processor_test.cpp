@@ -1,4 +1,4 @@
-// Pictures as models see them: the reference's numbers, and the parts of the pipeline by their definitions.
+// Images as models see them: the reference's numbers, and the parts of the pipeline by their definitions.
 #include "tessera/data/image_processor.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace tessera::data {
 namespace {
 
 using formats::Image;
-using formats::PictureSettings;
+using formats::ImageProcessorConfig;
 using testing::expect_error;
 
 // Each pixel tells where it was.
@@ -24,7 +24,7 @@ Image numbered(std::int64_t width, std::int64_t height) {
     return image;
 }
 
-TEST(PictureProcessor, GivesTheReferencesPixelValues) {
+TEST(ImageProcessor, GivesTheReferencesPixelValues) {
     const testing::Golden golden("image-preprocess/expected.safetensors");
     const Image image = formats::read_image(testing::golden_path("image-preprocess/picture.png"));
     const Tensor values = pixel_values({&image, 1}, {});
@@ -32,8 +32,8 @@ TEST(PictureProcessor, GivesTheReferencesPixelValues) {
     EXPECT_EQ(values.to_vector<float>(), golden["paligemma_224"].to_vector<float>());
 }
 
-TEST(PictureProcessor, TheShortestEdgeKeepsTheProportions) {
-    const PictureSettings settings{.size = {.shortest_edge = 10}};
+TEST(ImageProcessor, TheShortestEdgeKeepsTheProportions) {
+    const ImageProcessorConfig settings{.size = {.shortest_edge = 10}};
     const auto size_of = [&](std::int64_t width, std::int64_t height) {
         const Image out = resized(Image(width, height), settings);
         return std::pair(out.width, out.height);
@@ -45,8 +45,8 @@ TEST(PictureProcessor, TheShortestEdgeKeepsTheProportions) {
     expect_error([&] { resized(Image(1, 100'000'000), settings); }, {"1 × 100000000", "10 × 1000000000", "limit"});
 }
 
-// A crop's pixel (x, y) is the picture's (x + ⌊(W − w)/2⌋, …), or black outside of it.
-TEST(PictureProcessor, TheMiddleIsCroppedOrLaidOnBlack) {
+// A crop's pixel (x, y) is the image's (x + ⌊(W − w)/2⌋, …), or black outside of it.
+TEST(ImageProcessor, TheMiddleIsCroppedOrLaidOnBlack) {
     const auto floor_half = [](std::int64_t value) { return (value - (value & 1)) / 2; };
     for (const std::int64_t width : {1, 4, 5, 8, 9})
         for (const std::int64_t height : {2, 5, 7})
@@ -66,10 +66,10 @@ TEST(PictureProcessor, TheMiddleIsCroppedOrLaidOnBlack) {
                 }
 }
 
-TEST(PictureProcessor, EachStepCanBeLeftOut) {
+TEST(ImageProcessor, EachStepCanBeLeftOut) {
     Image image(2, 1);
     image.pixels = {0, 51, 255, 102, 204, 10};
-    PictureSettings settings{.resizes = false, .rescales = false, .normalises = false};
+    ImageProcessorConfig settings{.resizes = false, .rescales = false, .normalises = false};
     EXPECT_EQ(pixel_values({&image, 1}, settings).to_vector<float>(), (std::vector<float>{0, 102, 51, 204, 255, 10}));
     settings.rescales = true;
     settings.scale = 0.5;
@@ -80,9 +80,9 @@ TEST(PictureProcessor, EachStepCanBeLeftOut) {
     EXPECT_EQ(pixel_values({&image, 1}, settings).to_vector<float>(), (std::vector<float>{-1, 50, 11.75, 50, 249, 4}));
 }
 
-TEST(PictureProcessor, WhatAModelTakesIsLimited) {
+TEST(ImageProcessor, WhatAModelTakesIsLimited) {
     const Image large(4097, 4096);
-    PictureSettings settings{.resizes = false};
+    ImageProcessorConfig settings{.resizes = false};
     expect_error([&] { pixel_values({&large, 1}, settings); }, {"4097 × 4096", "limit of 16777216"});
     settings.crops = true;
     settings.crop = {.height = 2, .width = 2};
@@ -92,16 +92,16 @@ TEST(PictureProcessor, WhatAModelTakesIsLimited) {
     expect_error([&] { pixel_values({&thin, 1}, {.size = {.shortest_edge = 9}}); }, {"1 × 200000", "9 × 1800000"});
 }
 
-TEST(PictureProcessor, PicturesOfOneBatchComeOutAtOneSize) {
-    const Image pictures[] = {numbered(4, 8), numbered(8, 4), numbered(4, 8)};
-    EXPECT_EQ(pixel_values(pictures, {}).shape(), (Shape{3, 3, 224, 224}));
-    const PictureSettings edge{.size = {.shortest_edge = 4}};
-    expect_error([&] { pixel_values(pictures, edge); }, {"picture 2", "8 × 4", "4 × 8"});
-    PictureSettings cropped = edge;
+TEST(ImageProcessor, PicturesOfOneBatchComeOutAtOneSize) {
+    const Image images[] = {numbered(4, 8), numbered(8, 4), numbered(4, 8)};
+    EXPECT_EQ(pixel_values(images, {}).shape(), (Shape{3, 3, 224, 224}));
+    const ImageProcessorConfig edge{.size = {.shortest_edge = 4}};
+    expect_error([&] { pixel_values(images, edge); }, {"image 2", "8 × 4", "4 × 8"});
+    ImageProcessorConfig cropped = edge;
     cropped.crops = true;
     cropped.crop = {.height = 4, .width = 4};
-    EXPECT_EQ(pixel_values(pictures, cropped).shape(), (Shape{3, 3, 4, 4}));
-    expect_error([&] { pixel_values({}, edge); }, {"no picture"});
+    EXPECT_EQ(pixel_values(images, cropped).shape(), (Shape{3, 3, 4, 4}));
+    expect_error([&] { pixel_values({}, edge); }, {"no image"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Lines, pairs, labelled texts and texts with pictures: read as written, and errors name file and line.
+// Lines, pairs, labelled texts and texts with images: read as written, and errors name file and line.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -47,12 +47,12 @@ TEST(Lines, AFolderIsItsFilesByName) {
 
 TEST(Texts, AreNoBinaryData) {
     const TemporaryFolder folder;
-    const auto picture = folder.write("a.txt", "\x89PNG\r\n\x1A\n");
+    const auto image = folder.write("a.txt", "\x89PNG\r\n\x1A\n");
     const auto zero = folder.write("b.txt", std::string_view("a\tb\0\n", 5));
     const auto ignore = [](std::string_view) {};
-    expect_error([&] { for_each_document({picture}, {}, ignore); }, {"a.txt", "PNG"});
+    expect_error([&] { for_each_document({image}, {}, ignore); }, {"a.txt", "PNG"});
     expect_error([&] { for_each_document({zero}, {}, ignore); }, {"b.txt", "byte 3"});
-    expect_error([&] { Lines({picture}); }, {"a.txt", "PNG"});
+    expect_error([&] { Lines({image}); }, {"a.txt", "PNG"});
     expect_error([&] { TextPairs({zero}); }, {"b.txt", "byte 3"});
     std::string read;
     for_each_document({folder.write("c.txt", "caf\xE9")}, {}, [&](std::string_view text) { read = text; });
@@ -94,16 +94,16 @@ TEST(LabelledTexts, LinesOfJsonOrColumns) {
     refuse("b.tsv", "text\t", {"b.tsv: line 1", "label is empty"});
 }
 
-TEST(PictureTexts, PathsStartWhereTheLineStands) {
+TEST(ImageTexts, PathsStartWhereTheLineStands) {
     const TemporaryFolder folder;
     folder.write("set/pictures/a.png", "x");
-    const PictureTexts texts(
+    const ImageTexts texts(
         {folder.write("set/lines.jsonl", R"({"image": "pictures/a.png", "prefix": "caption", "suffix": "a dog"})")},
         {"suffix", "prefix"});
     EXPECT_EQ(texts.at(0).image, folder / "set/pictures/a.png");
     EXPECT_EQ(texts.at(0).texts, (std::vector<std::string>{"a dog", "caption"}));
     const auto refuse = [&](const std::string& line, std::initializer_list<std::string> parts) {
-        expect_error([&] { PictureTexts({folder.write("bad.jsonl", line)}, {"text"}); }, parts);
+        expect_error([&] { ImageTexts({folder.write("bad.jsonl", line)}, {"text"}); }, parts);
     };
     refuse(R"({"image": "b.png", "text": "x"})", {"bad.jsonl: line 1", "b.png"});
     refuse(R"({"image": "set/pictures/a.png"})", {"bad.jsonl: line 1", "\"text\""});
@@ -143,8 +143,8 @@ TEST(TokenWords, ASignBeginsAWordAndPunctuationIsOne) {
     }
 }
 
-TEST(Draws, AreFairAndTheSameForAKey) {
-    Draws draws({5, 6}), again({5, 6});
+TEST(RandomSequence, AreFairAndTheSameForAKey) {
+    RandomSequence draws({5, 6}), again({5, 6});
     std::vector<int> counts(7);
     double sum = 0;
     constexpr int turns = 14000;
@@ -160,7 +160,7 @@ TEST(Draws, AreFairAndTheSameForAKey) {
     std::map<std::vector<int>, int> orders;
     for (std::uint64_t i = 0; i < 6000; ++i) {
         std::vector<int> three{1, 2, 3};
-        Draws(RandomKey{5, 6}.child(i)).shuffle(three);
+        RandomSequence(RandomKey{5, 6}.child(i)).shuffle(three);
         ++orders[three];
     }
     for (const auto& [order, count] : orders) EXPECT_NEAR(count, 1000, 120);

@@ -25,7 +25,7 @@ TEST(Bleu, WordsAreMtevals) {
     EXPECT_EQ(bleu_words("&quot;a&quot; &amp; b"), (Words{"\"", "a", "\"", "&", "b"}));
     EXPECT_EQ(bleu_words("Größe: 5\u00A0km"), (Words{"Größe", ":", "5", "km"}));
     EXPECT_EQ(bleu_words(" a  b\t\nc "), (Words{"a", "b", "c"}));
-    EXPECT_EQ(bleu_words("Hello, world!", BleuWords::spaces), (Words{"Hello,", "world!"}));
+    EXPECT_EQ(bleu_words("Hello, world!", BleuWords::Spaces), (Words{"Hello,", "world!"}));
     EXPECT_TRUE(bleu_words("").empty());
 }
 

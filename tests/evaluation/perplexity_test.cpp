@@ -90,7 +90,7 @@ TEST(Scoring, RefusesWhatCannotBeScored) {
     const inference::TextModel model = testing::tiny_text_model(decoder, "byte-level-bpe-gpt2");
     testing::expect_error([&] { score_text(model, text, {.window = 1}); }, {"window of 1"});
     testing::expect_error([&] { score_text(model, text, {.window = 8, .stride = 8}); }, {"stride of 8"});
-    testing::expect_error([&] { score_text(model, ""); }, {"nothing to foretell"});
+    testing::expect_error([&] { score_text(model, ""); }, {"nothing to predict"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Finding a picture's own text among others: counted by hand, and over the pictures of a file.
+// Finding an image's own text among others: counted by hand, and over the images of a file.
 #include "tessera/evaluation/retrieval.h"
 
 #include <gtest/gtest.h>
@@ -17,11 +17,11 @@ using testing::TemporaryFolder;
 using Numbers = std::vector<std::int64_t>;
 
 TEST(Retrieval, RanksByHand) {
-    // Three texts along the axes. The first picture lies nearest to text 0, the second between, the third at text 1.
+    // Three texts along the axes. The first image lies nearest to text 0, the second between, the third at text 1.
     const Tensor texts = Tensor::from(std::vector<float>{1, 0, 0, 0, 1, 0, 0, 0, 1}, {3, 3});
-    const Tensor pictures =
+    const Tensor images =
         Tensor::from(std::vector<float>{0.9F, 0.3F, 0.1F, 0.5F, 0.6F, 0.4F, 0.2F, 0.8F, 0.3F}, {3, 3});
-    const Retrieval found = rank_texts(pictures, texts, {0, 2, 2});
+    const Retrieval found = rank_texts(images, texts, {0, 2, 2});
     EXPECT_EQ(found.texts, 3);
     EXPECT_EQ(found.ahead, (Numbers{0, 2, 1}));
     EXPECT_DOUBLE_EQ(found.accuracy(1), 1);
@@ -67,17 +67,17 @@ TEST(Retrieval, ChoicesAmongFewManyAndAll) {
     EXPECT_EQ(candidates(1500), (Numbers{10, 100, 1500}));
 }
 
-formats::Image plain_picture(std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
+formats::Image plain_image(std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
     formats::Image image(8, 8);
     for (std::size_t i = 0; i < image.pixels.size(); ++i)
         image.pixels[i] = i % 3 == 0 ? red : i % 3 == 1 ? green : blue;
     return image;
 }
 
-TEST(Retrieval, ATextThatTwoPicturesShareIsOneCandidate) {
+TEST(Retrieval, ATextThatTwoImagesShareIsOneCandidate) {
     const TemporaryFolder folder;
-    formats::write_png(folder / "a.png", plain_picture(255, 0, 0));
-    formats::write_png(folder / "b.png", plain_picture(0, 0, 255));
+    formats::write_png(folder / "a.png", plain_image(255, 0, 0));
+    formats::write_png(folder / "b.png", plain_image(0, 0, 255));
     folder.write("lines.jsonl",
                  "{\"image\": \"a.png\", \"text\": \"red\"}\n{\"image\": \"b.png\", \"text\": \"blue\"}\n"
                  "{\"image\": \"b.png\", \"text\": \"red\"}\n");
@@ -90,7 +90,7 @@ TEST(Retrieval, ATextThatTwoPicturesShareIsOneCandidate) {
     const Retrieval found = retrieve(test.model(), *test.make(), test.recipe(), cpu, 100);
     EXPECT_EQ(found.texts, 2);
     ASSERT_EQ(found.ahead.size(), 3u);
-    // Two equal pictures with different texts: one of them is found, the other is not.
+    // Two equal images with different texts: one of them is found, the other is not.
     EXPECT_EQ(found.ahead[1] + found.ahead[2], 1);
     EXPECT_EQ(retrieve(test.model(), *test.make(), test.recipe(), cpu, 1).ahead.size(), 2u);
 }

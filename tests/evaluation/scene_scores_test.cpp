@@ -31,18 +31,18 @@ TEST(SceneScores, FindsBoxesThatOverlapByHalf) {
     EXPECT_EQ(match_boxes(wanted, "<loc0000><loc0000><loc0512><loc0512> cup").found, 0);  // under another name
     EXPECT_EQ(match_boxes("", wanted).wanted, 0);
     SceneScores scores;
-    scores.add(scenes::SceneTask::detect, wanted, wanted);
-    scores.add(scenes::SceneTask::detect, wanted, "");
+    scores.add(scenes::SceneTask::Detect, wanted, wanted);
+    scores.add(scenes::SceneTask::Detect, wanted, "");
     EXPECT_EQ(scores.json().dump(0), R"({"detect":{"asked":2,"exact_match":0.5,"mean_iou":0.5,"found":0.5}})");
 }
 
 TEST(SceneScores, AddUpByTask) {
     SceneScores scores;
-    scores.add(scenes::SceneTask::caption, "a dog", "a dog");
-    scores.add(scenes::SceneTask::caption, "a dog", "a cat");
-    scores.add(scenes::SceneTask::ocr, "HELLO", "HELO");
-    EXPECT_DOUBLE_EQ(scores[scenes::SceneTask::caption].exact_share(), 0.5);
-    EXPECT_DOUBLE_EQ(scores[scenes::SceneTask::ocr].character_error(), 0.2);
+    scores.add(scenes::SceneTask::Caption, "a dog", "a dog");
+    scores.add(scenes::SceneTask::Caption, "a dog", "a cat");
+    scores.add(scenes::SceneTask::Ocr, "HELLO", "HELO");
+    EXPECT_DOUBLE_EQ(scores[scenes::SceneTask::Caption].exact_share(), 0.5);
+    EXPECT_DOUBLE_EQ(scores[scenes::SceneTask::Ocr].character_error(), 0.2);
     EXPECT_EQ(scores.json().dump(0),
               R"({"caption":{"asked":2,"exact_match":0.5},"ocr":{"asked":1,"exact_match":0.0,"character_error":0.2}})");
 }

@@ -43,8 +43,8 @@ std::string png_of(const PngSource& source) { return png_with(source, nullptr); 
 std::string text_chunk(const std::string& key, const std::string& text, PngText kind) {
     std::string own_key = key, own_text = text;
     png_text written{};
-    written.compression = kind == PngText::packed ? PNG_TEXT_COMPRESSION_zTXt
-                          : kind == PngText::utf8 ? PNG_ITXT_COMPRESSION_NONE
+    written.compression = kind == PngText::Packed ? PNG_TEXT_COMPRESSION_zTXt
+                          : kind == PngText::Utf8 ? PNG_ITXT_COMPRESSION_NONE
                                                   : PNG_ITXT_COMPRESSION_zTXt;
     written.key = own_key.data();
     written.text = own_text.data();

@@ -1,4 +1,4 @@
-// Picture files for tests: those under tests/goldens/pictures, which another program wrote, and small encoders for the
+// Image files for tests: those under tests/goldens/images, which another program wrote, and small encoders for the
 // kinds that are missing there.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace tessera::testing {
 
-// What the files under tests/goldens/pictures show.
-inline formats::Image drawn_picture() {
+// What the files under tests/goldens/images show.
+inline formats::Image drawn_image() {
     formats::Image image(13, 9);
     for (int y = 0; y < 9; ++y)
         for (int x = 0; x < 13; ++x) {
@@ -27,7 +27,7 @@ inline formats::Image drawn_picture() {
 
 // The same with alpha, over white.
 inline formats::Image drawn_over_white() {
-    formats::Image image = drawn_picture();
+    formats::Image image = drawn_image();
     for (std::size_t i = 0; i < image.pixels.size(); ++i) {
         const double alpha = static_cast<double>(i / 3 * 37 % 256) / 255;
         image.pixels[i] = static_cast<std::uint8_t>(image.pixels[i] * alpha + 255 * (1 - alpha) + 0.5);
@@ -40,10 +40,10 @@ inline std::string file_bytes(const std::filesystem::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-inline std::string picture_bytes(const std::string& name) { return file_bytes(golden_path("pictures/" + name)); }
+inline std::string image_bytes(const std::string& name) { return file_bytes(golden_path("pictures/" + name)); }
 
 inline formats::Image decode(const std::string& bytes, const formats::ImageLimits& limits = {}) {
-    return formats::decode_image(std::as_bytes(std::span(bytes)), "test picture", limits);
+    return formats::decode_image(std::as_bytes(std::span(bytes)), "test image", limits);
 }
 
 inline int largest_difference(const formats::Image& a, const formats::Image& b) {
@@ -62,7 +62,7 @@ struct PngSource {
 std::string png_of(const PngSource& source);
 
 // A chunk of text as it stands in a PNG.
-enum class PngText { packed, utf8, packed_utf8 };
+enum class PngText { Packed, Utf8, PackedUtf8 };
 std::string text_chunk(const std::string& key, const std::string& text, PngText kind);
 
 // All pixels of one value; `components` 1, 3 or 4. Inks are given as they are to be stored.

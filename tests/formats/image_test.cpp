@@ -1,4 +1,4 @@
-// Pictures of every kind against what they show, and refusals of what is no picture.
+// Images of every kind against what they show, and refusals of what is no image.
 #include "tessera/formats/image/image.h"
 
 #include <gtest/gtest.h>
@@ -16,12 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::decode;
+using testing::drawn_image;
 using testing::drawn_over_white;
-using testing::drawn_picture;
 using testing::expect_error;
+using testing::image_bytes;
 using testing::jpeg_of;
 using testing::largest_difference;
-using testing::picture_bytes;
 using testing::png_of;
 using testing::PngText;
 using testing::text_chunk;
@@ -31,15 +31,15 @@ constexpr int grey_type = 0, grey_alpha_type = 4, rgb_alpha_type = 6;
 
 TEST(Image, LosslessKindsGiveEveryPixel) {
     for (const char* name : {"interlaced.png", "rgb16.png", "lossless.webp", "opaque.gif"})
-        EXPECT_EQ(decode(picture_bytes(name)), drawn_picture()) << name;
+        EXPECT_EQ(decode(image_bytes(name)), drawn_image()) << name;
     for (const char* name : {"alpha.png", "alpha.webp", "anim.webp"})
-        EXPECT_EQ(decode(picture_bytes(name)), drawn_over_white()) << name;
+        EXPECT_EQ(decode(image_bytes(name)), drawn_over_white()) << name;
 }
 
 TEST(Image, TransparencyIsKeptWhereItIsAskedFor) {
-    const Image drawn = drawn_picture();
+    const Image drawn = drawn_image();
     for (const char* name : {"alpha.png", "alpha.webp", "anim.webp", "opaque.gif", "s444.jpg"}) {
-        const std::string bytes = picture_bytes(name);
+        const std::string bytes = image_bytes(name);
         const TransparentImage image = decode_transparent_image(std::as_bytes(std::span(bytes)), name);
         ASSERT_EQ(image.pixels.size(), 13u * 9 * 4) << name;
         const bool has_alpha =
@@ -54,9 +54,9 @@ TEST(Image, TransparencyIsKeptWhereItIsAskedFor) {
     expect_error([&] { decode_transparent_image(std::as_bytes(std::span(other)), "x.bmp"); }, {"x.bmp", "BMP"});
 }
 
-TEST(Image, TransparentPicturesAreTurnedToo) {
+TEST(Image, TransparentImagesAreTurnedToo) {
     for (const char* name : {"exif3.png", "exif6.webp"}) {
-        const Image plain = decode(picture_bytes(name));
+        const Image plain = decode(image_bytes(name));
         const TransparentImage image = read_transparent_image(testing::golden_path(std::string("pictures/") + name));
         ASSERT_EQ(image.width, plain.width) << name;
         ASSERT_EQ(image.height, plain.height) << name;
@@ -79,17 +79,17 @@ TEST(Image, LossyKindsGiveTheReferencesPixels) {
 // Transparency in GIF and in a palette is rough or reduced to few colours; here only that white shows through.
 TEST(Image, TransparentIndicesShowWhite) {
     for (const char* name : {"alpha.gif", "anim.gif", "palette.png"}) {
-        const Image image = decode(picture_bytes(name));
+        const Image image = decode(image_bytes(name));
         EXPECT_EQ(image.width, 13);
         EXPECT_EQ(image.height, 9);
         for (int c = 0; c < 3; ++c) EXPECT_GE(image.row(0)[c], 247) << name;
     }
 }
 
-TEST(Image, ExifOrientationTurnsThePicture) {
-    const std::string plain = picture_bytes("s444.jpg");
+TEST(Image, ExifOrientationTurnsTheImage) {
+    const std::string plain = image_bytes("s444.jpg");
     const Image image = decode(plain);
-    // Where the picture's pixel (x, y) stands after turning, by the EXIF standard's words for each orientation.
+    // Where the image's pixel (x, y) stands after turning, by the EXIF standard's words for each orientation.
     const auto place = [&](int orientation, std::int64_t x, std::int64_t y) -> std::pair<std::int64_t, std::int64_t> {
         const std::int64_t right = image.width - 1 - x, below = image.height - 1 - y;
         switch (orientation) {
@@ -114,13 +114,13 @@ TEST(Image, ExifOrientationTurnsThePicture) {
                         << orientation << " at " << x << ", " << y;
                 }
         }
-    EXPECT_EQ(decode(picture_bytes("exif3.png")), upright(drawn_picture(), 3));
-    EXPECT_EQ(decode(picture_bytes("exif6.webp")), upright(drawn_picture(), 6));
+    EXPECT_EQ(decode(image_bytes("exif3.png")), upright(drawn_image(), 3));
+    EXPECT_EQ(decode(image_bytes("exif6.webp")), upright(drawn_image(), 6));
 }
 
 // Where EXIF says nothing, XMP may.
-TEST(Image, XmpOrientationTurnsThePicture) {
-    const std::string plain = picture_bytes("s444.jpg");
+TEST(Image, XmpOrientationTurnsTheImage) {
+    const std::string plain = image_bytes("s444.jpg");
     const auto with_xmp = [&](const std::string& word) {
         const std::string text =
             std::string("http://ns.adobe.com/xap/1.0/\0", 29) + "<x:xmpmeta tiff:Orientations " + word;
@@ -137,15 +137,15 @@ TEST(Image, XmpOrientationTurnsThePicture) {
 
 // A PNG may tell its orientation after its pixels.
 TEST(Image, MetadataAfterThePixelsCount) {
-    std::string bytes = picture_bytes("exif3.png");
+    std::string bytes = image_bytes("exif3.png");
     const std::size_t chunk = bytes.find("eXIf") - 4;
     const std::size_t length = 12 + static_cast<std::size_t>(static_cast<unsigned char>(bytes[chunk + 2]) * 256 +
                                                              static_cast<unsigned char>(bytes[chunk + 3]));
     const std::string exif = bytes.substr(chunk, length);
     bytes.erase(chunk, length);
-    EXPECT_EQ(decode(bytes), drawn_picture());
+    EXPECT_EQ(decode(bytes), drawn_image());
     bytes.insert(bytes.find("IEND") - 4, exif);
-    EXPECT_EQ(decode(bytes), upright(drawn_picture(), 3));
+    EXPECT_EQ(decode(bytes), upright(drawn_image(), 3));
 }
 
 TEST(Image, DamagedExifIsUpright) {
@@ -217,7 +217,7 @@ TEST(Image, WhatIsWrittenReadsBack) {
         write_png(folder / "out.png", image);
         EXPECT_EQ(read_image(folder / "out.png"), image);
     }
-    expect_error([&] { write_png(folder / "no" / "out.png", drawn_picture()); }, {"out.png"});
+    expect_error([&] { write_png(folder / "no" / "out.png", drawn_image()); }, {"out.png"});
     expect_error([&] { write_png(folder / "empty.png", Image()); }, {"empty.png", "0 × 0"});
     EXPECT_FALSE(fs::exists(folder / "empty.png"));
 }
@@ -226,7 +226,7 @@ TEST(Image, WhatIsWrittenReadsBack) {
 TEST(Image, TruncatedFiles) {
     for (const char* name : {"interlaced.png", "alpha.png", "palette.png", "s444.jpg", "progressive.jpg", "lossy.webp",
                              "lossless.webp", "lossyalpha.webp", "anim.webp", "opaque.gif", "alpha.gif"}) {
-        const std::string whole = picture_bytes(name);
+        const std::string whole = image_bytes(name);
         const Image image = decode(whole);
         int refused = 0;
         for (std::size_t length = 0; length < whole.size(); ++length) {
@@ -234,28 +234,28 @@ TEST(Image, TruncatedFiles) {
                 EXPECT_EQ(decode(whole.substr(0, length)), image) << name << " cut to " << length;
             } catch (const Error& error) {
                 ++refused;
-                EXPECT_NE(std::string(error.what()).find("test picture: "), std::string::npos) << error.what();
+                EXPECT_NE(std::string(error.what()).find("test image: "), std::string::npos) << error.what();
             }
         }
         EXPECT_GT(refused, static_cast<int>(whole.size()) / 2) << name;
-        expect_error([&] { decode(whole.substr(0, whole.size() / 2)); }, {"test picture"});
+        expect_error([&] { decode(whole.substr(0, whole.size() / 2)); }, {"test image"});
     }
 }
 
 TEST(Image, SizesAreCheckedBeforeDecoding) {
     for (const char* name : {"alpha.png", "s444.jpg", "lossy.webp", "anim.webp", "opaque.gif"}) {
-        EXPECT_NO_THROW(decode(picture_bytes(name), {.pixels = 13 * 9})) << name;
-        expect_error([&] { decode(picture_bytes(name), {.pixels = 13 * 9 - 1}); }, {"13 × 9 pixels", "116"});
-        expect_error([&] { decode(picture_bytes(name), {.bytes = 20}); }, {"test picture", "bytes", "20"});
+        EXPECT_NO_THROW(decode(image_bytes(name), {.pixels = 13 * 9})) << name;
+        expect_error([&] { decode(image_bytes(name), {.pixels = 13 * 9 - 1}); }, {"13 × 9 pixels", "116"});
+        expect_error([&] { decode(image_bytes(name), {.bytes = 20}); }, {"test image", "bytes", "20"});
     }
-    std::string jpeg = picture_bytes("s444.jpg");
+    std::string jpeg = image_bytes("s444.jpg");
     const std::size_t frame = jpeg.find("\xff\xc0");
     ASSERT_NE(frame, std::string::npos);
     jpeg.replace(frame + 5, 4, std::string("\xfe\0\xfe\0", 4));
     expect_error([&] { decode(jpeg); }, {"JPEG", "65024 × 65024", "limit"});
     jpeg.replace(frame + 5, 4, std::string(4, '\0'));
     expect_error([&] { decode(jpeg); }, {"JPEG"});
-    std::string gif = picture_bytes("opaque.gif");
+    std::string gif = image_bytes("opaque.gif");
     gif.replace(6, 4, "\xff\xff\xff\xff");
     expect_error([&] { decode(gif); }, {"GIF", "65535 × 65535", "limit"});
     // A PNG's header carries a checksum, so a false size must be written with its own.
@@ -268,7 +268,7 @@ TEST(Image, ClaimsThatTheFileCannotHold) {
     const std::string rows(1024, '\0');
     std::string png = png_of({.width = 8192, .height = 1, .depth = 1, .colour_type = grey_type, .rows = rows});
     EXPECT_NO_THROW(decode(png));
-    std::string gif = picture_bytes("opaque.gif");
+    std::string gif = image_bytes("opaque.gif");
     const std::size_t frame = gif.find(std::string("\x2c\0\0\0\0", 5));
     ASSERT_NE(frame, std::string::npos);
     gif.replace(frame + 5, 4, std::string("\0\x20\0\x20", 4));
@@ -283,17 +283,17 @@ TEST(Image, ClaimsThatTheFileCannotHold) {
 // Texts and profiles that unpack to gigabytes are passed over, and large chunks of other programs too.
 TEST(Image, WhatStandsBesideThePixelsIsNotUnpacked) {
     const std::string text((8 << 20) - 1, 'a'), xmp = "XML:com.adobe.xmp";
-    const std::string packed = text_chunk("k", text, PngText::packed),
-                      packed_xmp = text_chunk(xmp, text, PngText::packed_utf8);
+    const std::string packed = text_chunk("k", text, PngText::Packed),
+                      packed_xmp = text_chunk(xmp, text, PngText::PackedUtf8);
     ASSERT_LT(packed.size(), text.size() / 500);
     std::string beside;
     for (int i = 0; i < 500; ++i) beside += packed + packed_xmp;
-    beside += text_chunk("k", text + text, PngText::utf8);
-    std::string bytes = picture_bytes("rgb16.png");
+    beside += text_chunk("k", text + text, PngText::Utf8);
+    std::string bytes = image_bytes("rgb16.png");
     bytes.insert(8 + 25, beside);  // after the signature and the header
-    EXPECT_EQ(decode(bytes), drawn_picture());
-    bytes.insert(bytes.find("IEND") - 4, text_chunk(xmp, "<x tiff:Orientation=\"6\"/>", PngText::utf8));
-    EXPECT_EQ(decode(bytes), upright(drawn_picture(), 6));
+    EXPECT_EQ(decode(bytes), drawn_image());
+    bytes.insert(bytes.find("IEND") - 4, text_chunk(xmp, "<x tiff:Orientation=\"6\"/>", PngText::Utf8));
+    EXPECT_EQ(decode(bytes), upright(drawn_image(), 6));
 }
 
 TEST(Image, ScansAreCountedByThePixelsTheyPass) {
@@ -302,8 +302,8 @@ TEST(Image, ScansAreCountedByThePixelsTheyPass) {
     };
     EXPECT_EQ(scans(16, 66).width, 16);
     EXPECT_EQ(scans(16, 100).width, 16);
-    expect_error([&] { scans(16, 101); }, {"test picture", "JPEG", "more scans than"});
-    expect_error([&] { scans(4096, 65); }, {"test picture", "JPEG", "more scans than"});
+    expect_error([&] { scans(16, 101); }, {"test image", "JPEG", "more scans than"});
+    expect_error([&] { scans(4096, 65); }, {"test image", "JPEG", "more scans than"});
 }
 
 TEST(Image, TheEndingSaysWhatIsWritten) {
@@ -335,17 +335,17 @@ TEST(Image, EverythingElseIsOneClearError) {
     expect_error([&] { read_image(folder / "missing.png"); }, {"missing.png", "No such file"});
     expect_error([&] { read_image(folder.path()); }, {folder.path().string()});
     expect_error([&] { read_image(folder.write("empty.jpg", "")); }, {"empty.jpg", "empty"});
-    expect_error([&] { read_image(folder.write("text.png", "hello")); }, {"text.png", "not a picture"});
-    expect_error([&] { read_image(folder.write("one.png", "\x89")); }, {"one.png", "not a picture"});
+    expect_error([&] { read_image(folder.write("text.png", "hello")); }, {"text.png", "not an image"});
+    expect_error([&] { read_image(folder.write("one.png", "\x89")); }, {"one.png", "not an image"});
     expect_error([&] { read_image(folder.write("b.png", "BM123456")); }, {"b.png", "BMP", "PNG, JPEG, WebP and GIF"});
     for (const std::string& head : {std::string("\x89PNG\r\n\x1a\n"), std::string("\xff\xd8\xff"),
                                     std::string("GIF89a"), std::string("RIFF\0\0\0\0WEBP", 12)})
         expect_error([&] { read_image(folder.write("head", head)); }, {"head: "});
     // Bytes beyond the header that are not what they should be.
     for (const char* name : {"alpha.png", "s444.jpg", "lossless.webp", "opaque.gif"}) {
-        std::string bytes = picture_bytes(name);
+        std::string bytes = image_bytes(name);
         std::fill(bytes.begin() + 16, bytes.end(), '\x5a');
-        expect_error([&] { decode(bytes); }, {"test picture: "});
+        expect_error([&] { decode(bytes); }, {"test image: "});
     }
 }
 

@@ -13,8 +13,8 @@
 namespace tessera::formats {
 namespace {
 
-constexpr Resampling every[] = {Resampling::nearest, Resampling::lanczos, Resampling::bilinear,
-                                Resampling::bicubic, Resampling::box,     Resampling::hamming};
+constexpr Resampling every[] = {Resampling::Nearest, Resampling::Lanczos, Resampling::Bilinear,
+                                Resampling::Bicubic, Resampling::Box,     Resampling::Hamming};
 
 Image noise(std::int64_t width, std::int64_t height, std::uint64_t seed) {
     Image image(width, height);
@@ -43,14 +43,14 @@ TEST(Resize, GivesPillowsPixels) {
     const Image image = read_image(testing::golden_path("image-preprocess/picture.png"));
     EXPECT_EQ(image.pixels, golden["rgb"].to_vector<std::uint8_t>());
     for (const int size : {224, 32}) {
-        EXPECT_EQ(resize(image, size, size, Resampling::bicubic).pixels,
+        EXPECT_EQ(resize(image, size, size, Resampling::Bicubic).pixels,
                   golden["bicubic_" + std::to_string(size)].to_vector<std::uint8_t>());
-        EXPECT_EQ(resize(image, size, size, Resampling::bilinear).pixels,
+        EXPECT_EQ(resize(image, size, size, Resampling::Bilinear).pixels,
                   golden["bilinear_" + std::to_string(size)].to_vector<std::uint8_t>());
     }
 }
 
-TEST(Resize, TheSameSizeIsTheSamePicture) {
+TEST(Resize, TheSameSizeIsTheSameImage) {
     const Image image = noise(17, 11, 1);
     for (const Resampling filter : every) EXPECT_EQ(resize(image, 17, 11, filter), image);
 }
@@ -66,7 +66,7 @@ TEST(Resize, AConstantStaysConstant) {
 TEST(Resize, MirroringAndResizingCommute) {
     const Image image = noise(31, 19, 2);
     for (const Resampling filter :
-         {Resampling::lanczos, Resampling::bilinear, Resampling::bicubic, Resampling::hamming})
+         {Resampling::Lanczos, Resampling::Bilinear, Resampling::Bicubic, Resampling::Hamming})
         for (const auto& [width, height] : {std::pair{7, 5}, {64, 48}, {31, 50}, {90, 19}})
             // A centre may round to either side of a tie.
             EXPECT_LE(testing::largest_difference(resize(mirrored(image), width, height, filter),
@@ -89,7 +89,7 @@ TEST(Resize, IsTheWeightedMeanUnderTheFilter) {
     };
     const Image image = noise(40, 1, 4);
     for (const int width : {9, 13, 80}) {
-        const Image ours = resize(image, width, 1, Resampling::bicubic);
+        const Image ours = resize(image, width, 1, Resampling::Bicubic);
         const double scale = 40.0 / width, stretch = std::max(scale, 1.0);
         for (int x = 0; x < width; ++x)
             for (int c = 0; c < 3; ++c) {
@@ -110,7 +110,7 @@ TEST(Resize, NearestTakesTheMiddle) {
     for (int x = 0; x < 4; ++x) image.pixels[static_cast<std::size_t>(x * 3)] = static_cast<std::uint8_t>(x);
     const auto reds = [&](int width) {
         std::vector<int> values;
-        const Image out = resize(image, width, 1, Resampling::nearest);
+        const Image out = resize(image, width, 1, Resampling::Nearest);
         for (int x = 0; x < width; ++x) values.push_back(out.pixels[static_cast<std::size_t>(x * 3)]);
         return values;
     };
@@ -123,9 +123,9 @@ TEST(Resize, GivesTheSameBitsAtAnyThreadCount) {
     const Image image = noise(200, 150, 5);
     const int threads = thread_count();
     set_thread_count(1);
-    const Image one = resize(image, 77, 91, Resampling::lanczos);
+    const Image one = resize(image, 77, 91, Resampling::Lanczos);
     set_thread_count(3);
-    EXPECT_EQ(resize(image, 77, 91, Resampling::lanczos), one);
+    EXPECT_EQ(resize(image, 77, 91, Resampling::Lanczos), one);
     set_thread_count(threads);
 }
 
@@ -133,16 +133,16 @@ TEST(Resize, GivesTheSameBitsAtAnyThreadCount) {
 TEST(Resize, WhatIsBetweenThePassesIsLimitedToo) {
     const ImageLimits limits;
     const Image tall(1, 1 << 19);
-    EXPECT_EQ(resize(tall, 128, 4, Resampling::box).width, 128);
-    testing::expect_error([&] { resize(tall, 129, 4, Resampling::box); }, {"1 × 524288", "129 × 4", "67108864"});
-    testing::expect_error([&] { resize(tall, 129, 4, Resampling::nearest); }, {"1 × 524288", "129 × 4"});
-    testing::expect_error([&] { resize(Image(4, 4), 1 << 14, 1 << 13, Resampling::box); }, {"16384 × 8192"});
-    testing::expect_error([&] { resize(Image(4, 4), limits.side + 1, 1, Resampling::box); }, {"1048577 × 1"});
+    EXPECT_EQ(resize(tall, 128, 4, Resampling::Box).width, 128);
+    testing::expect_error([&] { resize(tall, 129, 4, Resampling::Box); }, {"1 × 524288", "129 × 4", "67108864"});
+    testing::expect_error([&] { resize(tall, 129, 4, Resampling::Nearest); }, {"1 × 524288", "129 × 4"});
+    testing::expect_error([&] { resize(Image(4, 4), 1 << 14, 1 << 13, Resampling::Box); }, {"16384 × 8192"});
+    testing::expect_error([&] { resize(Image(4, 4), limits.side + 1, 1, Resampling::Box); }, {"1048577 × 1"});
 }
 
 TEST(Resize, RefusesEmptySizes) {
-    testing::expect_error([] { resize(Image(4, 4), 0, 4, Resampling::box); }, {"resize", "0 × 4"});
-    testing::expect_error([] { resize(Image(), 4, 4, Resampling::box); }, {"resize", "0 × 0"});
+    testing::expect_error([] { resize(Image(4, 4), 0, 4, Resampling::Box); }, {"resize", "0 × 4"});
+    testing::expect_error([] { resize(Image(), 4, 4, Resampling::Box); }, {"resize", "0 × 0"});
     testing::expect_error([] { resize(Image(4, 4), 3, 3, static_cast<Resampling>(9)); }, {"resize", "9"});
 }
 

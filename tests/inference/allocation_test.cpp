@@ -25,7 +25,7 @@ Taken taken(const models::Model& model, std::int64_t rows, const GenerateOptions
     options.max_new_tokens = warm_up + steps + 1;
     std::int64_t step = 0, news_before = 0, system_before = 0;
     Taken out{};
-    const Side side = model.has_encoder() ? Side::right : Side::left;
+    const Side side = model.has_encoder() ? Side::Right : Side::Left;
     generate(model, batch_of(prompts, 0, side), options, [&](const NewToken& token) {
         if (token.row != 0) return true;
         if (step == warm_up) {

@@ -29,10 +29,10 @@ std::vector<float> scores_after(const Ids& ids, std::int64_t vocabulary) {
     return scores;
 }
 
-class FakeDecoding : public models::Decoding {
+class FakeSession : public models::DecodingSession {
    public:
-    FakeDecoding(std::vector<Ids> rows, std::int64_t vocabulary) : rows_(std::move(rows)), vocabulary_(vocabulary) {}
-    Tensor read(const models::Batch&) override { return scores(); }
+    FakeSession(std::vector<Ids> rows, std::int64_t vocabulary) : rows_(std::move(rows)), vocabulary_(vocabulary) {}
+    Tensor prefill(const models::Batch&) override { return scores(); }
     Tensor step(const Tensor& ids) override {
         const Ids next = ids.to_vector<std::int64_t>();
         EXPECT_EQ(next.size(), rows_.size());
@@ -59,10 +59,10 @@ class FakeDecoding : public models::Decoding {
 };
 
 BeamResult search(const std::vector<Ids>& prompts, std::int64_t vocabulary, const BeamOptions& options) {
-    FakeDecoding decoding(prompts, vocabulary);
+    FakeSession session(prompts, vocabulary);
     std::vector<History> histories;
     for (const Ids& prompt : prompts) histories.push_back({prompt, prompt.size()});
-    return beam_search(decoding, decoding.read({}), histories, 0, options);
+    return beam_search(session, session.prefill({}), histories, 0, options);
 }
 
 std::vector<double> log_softmax(const std::vector<float>& scores) {
@@ -98,7 +98,7 @@ TEST(BeamSearch, WithManyBeamsFindsTheBestOfAllTexts) {
             // So many beams that nothing is ever dropped: 4 + 4² + 4³ texts at most.
             const BeamOptions options{.beams = {.count = 90,
                                                 .length_penalty = penalty,
-                                                .early_stopping = EarlyStopping::never,
+                                                .early_stopping = EarlyStopping::Never,
                                                 .returned = 3},
                                       .max_new_tokens = 3,
                                       .stop_ids = stops};
@@ -143,7 +143,7 @@ std::vector<std::pair<double, Ids>> plain_search(const Ids& prompt, std::int64_t
             const auto& [score, text] = next[rank];
             const bool is_stop = std::count(options.stop_ids.begin(), options.stop_ids.end(), text.back()) > 0;
             const bool ends = is_stop || length == options.max_new_tokens;
-            const bool counts = rank < beams && !(was_full && options.beams.early_stopping == EarlyStopping::when_full);
+            const bool counts = rank < beams && !(was_full && options.beams.early_stopping == EarlyStopping::WhenFull);
             if (ends && counts)
                 finished.emplace_back(score / std::pow(static_cast<double>(length), options.beams.length_penalty),
                                       text);
@@ -152,8 +152,8 @@ std::vector<std::pair<double, Ids>> plain_search(const Ids& prompt, std::int64_t
         std::sort(finished.rbegin(), finished.rend());
         finished.resize(std::min(finished.size(), beams));
         if (finished.size() < beams || running.empty()) continue;
-        if (options.beams.early_stopping == EarlyStopping::when_full) break;
-        const bool may_grow = options.beams.early_stopping == EarlyStopping::never && options.beams.length_penalty > 0;
+        if (options.beams.early_stopping == EarlyStopping::WhenFull) break;
+        const bool may_grow = options.beams.early_stopping == EarlyStopping::Never && options.beams.length_penalty > 0;
         const double longest = static_cast<double>(may_grow ? options.max_new_tokens : length);
         if (running[0].first / std::pow(longest, options.beams.length_penalty) <= finished.back().first) break;
     }
@@ -163,7 +163,7 @@ std::vector<std::pair<double, Ids>> plain_search(const Ids& prompt, std::int64_t
 TEST(BeamSearch, EqualsAPlainSearchOverWholeTexts) {
     for (const std::int64_t count : {1, 2, 3, 5})
         for (const double penalty : {0.0, 0.6, 1.0, 2.0})
-            for (const auto early : {EarlyStopping::heuristic, EarlyStopping::when_full, EarlyStopping::never}) {
+            for (const auto early : {EarlyStopping::Heuristic, EarlyStopping::WhenFull, EarlyStopping::Never}) {
                 const BeamOptions options{
                     .beams = {.count = count, .length_penalty = penalty, .early_stopping = early, .returned = count},
                     .max_new_tokens = 9,
@@ -214,7 +214,7 @@ TEST(BeamSearch, CachesFollowTheBeamsAndRowsAreIndependent) {
         const BeamOptions options{.beams = {.count = 4, .length_penalty = 0, .returned = 4},
                                   .max_new_tokens = 7,
                                   .stop_ids = {3, 4, 5, 6, 7, 8, 9}};
-        const BeamResult together = beam_search(*model, batch_of(prompts, 1, Side::right), options);
+        const BeamResult together = beam_search(*model, batch_of(prompts, 1, Side::Right), options);
         const std::int64_t start = model->config.integer("decoder_start_token_id", 0);
         for (std::size_t row = 0; row < prompts.size(); ++row) {
             const models::Batch alone = batch_of({prompts[row]});

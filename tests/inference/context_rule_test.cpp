@@ -42,23 +42,23 @@ TEST(ContextRule, ATextEndsWhereTheModelsContextDoes) {
         };
         const Generated whole = run(10, 1000);
         EXPECT_EQ(whole.tokens[0].size(), 55u);  // the last of them is not read
-        EXPECT_EQ(whole.endings[0], Ending::context);
-        EXPECT_EQ(run(10, 55).endings[0], Ending::length);
+        EXPECT_EQ(whole.endings[0], Ending::Context);
+        EXPECT_EQ(run(10, 55).endings[0], Ending::Length);
         EXPECT_EQ(run(64, 9).tokens[0].size(), 1u);
         const Generated fewer = run(10, 1000, {.tokens = 20});
         EXPECT_EQ(fewer.tokens[0], Ids(whole.tokens[0].begin(), whole.tokens[0].begin() + 11));
-        EXPECT_EQ(fewer.endings[0], Ending::context);
+        EXPECT_EQ(fewer.endings[0], Ending::Context);
         testing::expect_error([&] { run(65, 5); }, {"65 tokens", "context of 64"});
         testing::expect_error([&] { run(21, 5, {.tokens = 20}); }, {"21 tokens", "context of 20"});
         testing::expect_error([&] { run(5, 5, {.tokens = 65}); }, {"65", "64"});
-        const ContextRule beyond{.end = AtContext::go_on};
+        const ContextRule beyond{.end = AtContext::GoOn};
         if (std::string(name) == "gpt2") {  // its positions end
-            EXPECT_EQ(run(10, 1000, beyond).endings[0], Ending::context);
+            EXPECT_EQ(run(10, 1000, beyond).endings[0], Ending::Context);
             testing::expect_error([&] { run(65, 5, beyond); }, {"65 tokens", "context of 64"});
         } else {
             EXPECT_EQ(run(10, 100, beyond).tokens[0].size(), 100u);
-            EXPECT_EQ(run(65, 5, beyond).endings[0], Ending::length);
-            EXPECT_EQ(run(10, 1000, {.tokens = 80, .end = AtContext::go_on}).tokens[0].size(), 71u);
+            EXPECT_EQ(run(65, 5, beyond).endings[0], Ending::Length);
+            EXPECT_EQ(run(10, 1000, {.tokens = 80, .end = AtContext::GoOn}).tokens[0].size(), 71u);
         }
     }
 }
@@ -72,7 +72,7 @@ TEST(ContextRule, EachRowOfABatchHasAContextOfItsOwn) {
         const std::size_t expected[] = {5, 62, 35, 1};
         for (std::size_t row = 0; row < prompts.size(); ++row) {
             EXPECT_EQ(together.tokens[row].size(), expected[row]);
-            EXPECT_EQ(together.endings[row], Ending::context);
+            EXPECT_EQ(together.endings[row], Ending::Context);
             EXPECT_EQ(together.tokens[row],
                       generate(*model, batch_of({prompts[row]}), {.max_new_tokens = 500}).tokens[0]);
         }
@@ -100,21 +100,21 @@ TEST(ContextRule, BeamsEndWithTheContextOfTheirText) {
     BeamOptions enough = options;
     enough.max_new_tokens = 9;
     EXPECT_FALSE(beam_search(*model, batch_of({prompts[1]}), enough).texts[0][0].fills_context);
-    enough.context.end = AtContext::shift;
+    enough.context.end = AtContext::Shift;
     testing::expect_error([&] { beam_search(*model, batch_of({prompts[1]}), enough); }, {"beams", "shift"});
 }
 
 TEST(ContextRule, BesideAnEncoderTheDecodersTokensCount) {
     const auto model = models::load(golden_path("bart-b"));  // 40 positions
-    const models::Batch prompt = batch_of({prompt_of(30)}, 1, Side::right);
+    const models::Batch prompt = batch_of({prompt_of(30)}, 1, Side::Right);
     const Generated whole = generate(*model, prompt, {.max_new_tokens = 500});
     EXPECT_EQ(whole.tokens[0].size(), 40u);
-    EXPECT_EQ(whole.endings[0], Ending::context);
+    EXPECT_EQ(whole.endings[0], Ending::Context);
     EXPECT_EQ(generate(*model, prompt, {.max_new_tokens = 500, .context = {.tokens = 12}}).tokens[0].size(), 12u);
-    testing::expect_error([&] { generate(*model, prompt, {.context = {.end = AtContext::shift}}); },
+    testing::expect_error([&] { generate(*model, prompt, {.context = {.end = AtContext::Shift}}); },
                           {"cannot be shifted"});
     const auto relative = models::load(golden_path("t5"));  // no positions, so no end
-    EXPECT_EQ(generate(*relative, prompt, {.max_new_tokens = 300}).endings[0], Ending::length);
+    EXPECT_EQ(generate(*relative, prompt, {.max_new_tokens = 300}).endings[0], Ending::Length);
 }
 
 // A shift against its definition: what is left of the text is read as if it had always been all of it.
@@ -136,10 +136,10 @@ TEST(ContextRule, AShiftForgetsTheOlderHalfBehindTheFirstTokens) {
                 text.push_back(expected.back());
             }
             const GenerateOptions options{.max_new_tokens = 40,
-                                          .context = {.tokens = context, .end = AtContext::shift, .kept = kept}};
+                                          .context = {.tokens = context, .end = AtContext::Shift, .kept = kept}};
             const Generated shifted = generate(*model, batch_of({prompt_of(12)}), options);
             EXPECT_EQ(shifted.tokens[0], expected);
-            EXPECT_EQ(shifted.endings[0], Ending::length);
+            EXPECT_EQ(shifted.endings[0], Ending::Length);
             EXPECT_EQ(shifted.forgotten, forgotten);
             // Beside others that are shifted at other times.
             const auto both = generate(*model, batch_of({prompt_of(17, 3), prompt_of(12)}), options);
@@ -152,16 +152,16 @@ TEST(ContextRule, AShiftForgetsTheOlderHalfBehindTheFirstTokens) {
 TEST(ContextRule, AShiftFitsALongPromptToo) {
     const auto model = models::load(golden_path("llama-yarn"));
     const Ids ids = prompt_of(200);
-    const GenerateOptions options{.max_new_tokens = 3, .context = {.end = AtContext::shift, .kept = 1}};
+    const GenerateOptions options{.max_new_tokens = 3, .context = {.end = AtContext::Shift, .kept = 1}};
     const Generated generated = generate(*model, batch_of({ids}), options);
     // 64 − 1 tokens may be forgotten, 31 at a time: 200 − 5 · 31 = 45 are left.
     EXPECT_EQ(generated.forgotten, 155);
     Ids left{ids[0]};
     left.insert(left.end(), ids.begin() + 156, ids.end());
     EXPECT_EQ(generated.tokens[0][0], next_token(*model, left));
-    EXPECT_EQ(generated.endings[0], Ending::length);
+    EXPECT_EQ(generated.endings[0], Ending::Length);
     testing::expect_error(
-        [&] { generate(*model, batch_of({ids}), {.context = {.tokens = 3, .end = AtContext::shift, .kept = 2}}); },
+        [&] { generate(*model, batch_of({ids}), {.context = {.tokens = 3, .end = AtContext::Shift, .kept = 2}}); },
         {"context of 3", "first 2"});
 }
 
@@ -170,10 +170,10 @@ TEST(ContextRule, HoldsInAConversation) {
     Conversation conversation(*model);
     const Generated answer = conversation.answer(batch_of({prompt_of(50)}), {.max_new_tokens = 100});
     EXPECT_EQ(answer.tokens[0].size(), 15u);
-    EXPECT_EQ(answer.endings[0], Ending::context);
+    EXPECT_EQ(answer.endings[0], Ending::Context);
     testing::expect_error([&] { conversation.answer(batch_of({prompt_of(65)}), {}); }, {"65 tokens", "context of 64"});
     EXPECT_EQ(conversation.answer(batch_of({prompt_of(50)}), {.max_new_tokens = 100}).tokens, answer.tokens);
-    EXPECT_EQ(conversation.answer(batch_of({prompt_of(65)}), {.context = {.end = AtContext::go_on}}).tokens[0].size(),
+    EXPECT_EQ(conversation.answer(batch_of({prompt_of(65)}), {.context = {.end = AtContext::GoOn}}).tokens[0].size(),
               64u);
 }
 

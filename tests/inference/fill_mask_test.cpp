@@ -1,4 +1,4 @@
-// The fillers of a gap against the model's own scores.
+// The fillers of a gap against the model's own logits.
 #include "tessera/inference/fill_mask.h"
 
 #include <gtest/gtest.h>
@@ -25,12 +25,12 @@ TEST(FillMask, GivesTheMostProbableTokensOfEachGap) {
     ASSERT_EQ(gaps.size(), 2u);
     const auto ids = model.text().encode(text);
     const auto mask = *model.text().id("[MASK]");
-    const Tensor scores =
+    const Tensor logits =
         model.model->forward({.input_ids = Tensor::from(ids, {1, static_cast<std::int64_t>(ids.size())})});
     std::size_t gap = 0;
     for (std::size_t at = 0; at < ids.size(); ++at) {
         if (ids[at] != mask) continue;
-        const auto row = ops::select(ops::select(scores, 0, 0), 0, static_cast<std::int64_t>(at)).to_vector<double>();
+        const auto row = ops::select(ops::select(logits, 0, 0), 0, static_cast<std::int64_t>(at)).to_vector<double>();
         double sum = 0;
         for (const double score : row) sum += std::exp(score);
         ASSERT_EQ(gaps[gap].size(), 4u);

@@ -42,9 +42,9 @@ TEST(GenerationSettings, ReadsATranslatorsFile) {
     EXPECT_EQ(s.padding, 58100);
     EXPECT_EQ(s.beams.count, 6);
     EXPECT_EQ(s.beams.length_penalty, 2);
-    EXPECT_EQ(s.beams.early_stopping, EarlyStopping::when_full);
+    EXPECT_EQ(s.beams.early_stopping, EarlyStopping::WhenFull);
     EXPECT_EQ(s.sampler.top_k, 0);
-    EXPECT_EQ(read(R"({"early_stopping": "never"})").beams.early_stopping, EarlyStopping::never);
+    EXPECT_EQ(read(R"({"early_stopping": "never"})").beams.early_stopping, EarlyStopping::Never);
 }
 
 TEST(GenerationSettings, FallsBackToConfigJson) {

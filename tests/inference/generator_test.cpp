@@ -62,15 +62,15 @@ TEST(Generator, ReadsAPromptInChunksAsAtOnce) {
         prompts[1] = {3, 50, 7, 9};  // all of the first chunks is padding
         const models::Batch batch = batch_of(prompts);
         const auto whole = model->decode(40);
-        whole->prompt_chunk = 0;
-        const Tensor expected = whole->read(batch);
+        whole->prefill_chunk = 0;
+        const Tensor expected = whole->prefill(batch);
         for (const std::int64_t chunk : {1, 4, 22, 23, 100}) {
-            const auto decoding = model->decode(40);
-            decoding->prompt_chunk = chunk;
-            EXPECT_LE(testing::relative_error(decoding->read(batch), expected), 2e-5) << chunk;
+            const auto session = model->decode(40);
+            session->prefill_chunk = chunk;
+            EXPECT_LE(testing::relative_error(session->prefill(batch), expected), 2e-5) << chunk;
         }
-        const GenerateOptions at_once{.max_new_tokens = 8, .prompt_chunk = 0};
-        EXPECT_EQ(generate(*model, batch, {.max_new_tokens = 8, .prompt_chunk = 5}).tokens,
+        const GenerateOptions at_once{.max_new_tokens = 8, .prefill_chunk = 0};
+        EXPECT_EQ(generate(*model, batch, {.max_new_tokens = 8, .prefill_chunk = 5}).tokens,
                   generate(*model, batch, at_once).tokens);
     }
 }
@@ -93,15 +93,15 @@ TEST(Generator, SampledRowsDoNotKnowOfEachOther) {
         const auto end = std::find_if(three[row].begin(), three[row].end(), is_stop);
         const auto expected = end == three[row].end() ? end : end + 1;
         EXPECT_EQ(fewer.tokens[row], std::vector<std::int64_t>(three[row].begin(), expected)) << row;
-        EXPECT_EQ(fewer.endings[row], end == three[row].end() ? Ending::length : Ending::stop_id);
+        EXPECT_EQ(fewer.endings[row], end == three[row].end() ? Ending::Length : Ending::StopId);
     }
 }
 
 TEST(Generator, TellsTheLogProbabilitiesOfTheModelItself) {
     const auto model = models::load(golden_path("llama"));
     const models::Batch prompt = batch_of({{5, 17, 42}});
-    const Tensor scores = ops::log_softmax(model->decode(3)->read(prompt));
-    const auto best = ops::top_k(scores, 3);
+    const Tensor logits = ops::log_softmax(model->decode(3)->prefill(prompt));
+    const auto best = ops::top_k(logits, 3);
     const GenerateOptions options{.max_new_tokens = 1,
                                   .sampler = {.do_sample = true, .temperature = 0.3, .top_k = 2},
                                   .rules = {.logit_bias = {{7, 100}}},
@@ -110,7 +110,7 @@ TEST(Generator, TellsTheLogProbabilitiesOfTheModelItself) {
     generate(*model, prompt, options, [&](const NewToken& token) {
         ++told;
         EXPECT_EQ(token.id, 7);
-        EXPECT_NEAR(token.log_probability, scores.to_vector<double>()[7], 1e-5);
+        EXPECT_NEAR(token.log_probability, logits.to_vector<double>()[7], 1e-5);
         EXPECT_EQ(token.most.size(), 3u);
         for (std::size_t i = 0; i < 3; ++i) {
             EXPECT_EQ(token.most[i].id, best.indices.to_vector<std::int64_t>()[i]);
@@ -131,14 +131,13 @@ TEST(Generator, GoesOnFromACommonBeginning) {
             ids.insert(ids.end(), more.begin(), more.end());
             return ids;
         };
-        const auto decoding = model->decode(64);
-        decoding->read(batch_of({with({60, 61, 62})}));
-        const Tensor expected = model->decode(64)->read(batch_of({with({70, 71})}));
-        const bool kept = decoding->keep(static_cast<std::int64_t>(shared.size()));
+        const auto session = model->decode(64);
+        session->prefill(batch_of({with({60, 61, 62})}));
+        const Tensor expected = model->decode(64)->prefill(batch_of({with({70, 71})}));
+        const bool kept = session->truncate(static_cast<std::int64_t>(shared.size()));
         EXPECT_EQ(kept, std::string(name) != "mistral-w5");  // its ring has gone round
         if (!kept) continue;
-        EXPECT_LE(testing::relative_error(decoding->step(Tensor::from<std::int64_t>({70, 71}, {1, 2})), expected),
-                  2e-5);
+        EXPECT_LE(testing::relative_error(session->step(Tensor::from<std::int64_t>({70, 71}, {1, 2})), expected), 2e-5);
     }
 }
 
@@ -208,7 +207,7 @@ TEST(Conversation, ReadsPromptsInChunksOfAnySize) {
         Conversation conversation(*model);
         std::int64_t told = 0;
         const GenerateOptions options{
-            .max_new_tokens = 5, .prompt_chunk = chunk, .on_read = [&](std::int64_t done, std::int64_t total) {
+            .max_new_tokens = 5, .prefill_chunk = chunk, .on_prefill = [&](std::int64_t done, std::int64_t total) {
                 EXPECT_LT(done, total);
                 ++told;
             }};

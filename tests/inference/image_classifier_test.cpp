@@ -1,4 +1,4 @@
-// Classes and labels of pictures, against what the model itself says of the same pixels and tokens.
+// Classes and labels of images, against what the model itself says of the same pixels and tokens.
 #include "tessera/inference/image_classifier.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ const std::string tiny_siglip = R"({"model_type": "siglip", "text_config": {"voc
     "vision_config": {"hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 20,
     "image_size": 16, "patch_size": 8}})";
 
-Image picture(int shade) {
+Image shaded_image(int shade) {
     Image image(20, 30);
     for (std::size_t i = 0; i < image.pixels.size(); ++i)
         image.pixels[i] = static_cast<std::uint8_t>(i * static_cast<std::size_t>(shade));
@@ -42,25 +42,24 @@ void save(const std::string& config, const fs::path& folder) {
     models::save(*models::initialised(config_of(config), 1), folder);
 }
 
-TEST(PictureClassifier, ClassesExcludeEachOther) {
+TEST(ImageClassifier, ClassesExcludeEachOther) {
     const testing::TemporaryFolder folder;
     save(tiny_vit, folder / "m");
-    const Image pictures[] = {picture(3), picture(7)};
-    const auto answers = PictureClassifier(folder / "m", {}).classify(pictures);
+    const Image images[] = {shaded_image(3), shaded_image(7)};
+    const auto answers = ImageClassifier(folder / "m", {}).classify(images);
     ASSERT_EQ(answers.size(), 2u);
     const NoGrad no_grad;
-    const formats::PictureSettings settings{.size = {.height = 16, .width = 16},
-                                            .resampling = formats::Resampling::bilinear};
-    const std::vector<double> scores = models::load(folder / "m")
-                                           ->forward({.pixel_values = data::pixel_values(pictures, settings)})
-                                           .to_vector<double>();
+    const formats::ImageProcessorConfig settings{.size = {.height = 16, .width = 16},
+                                                 .resampling = formats::Resampling::Bilinear};
+    const std::vector<double> logits =
+        models::load(folder / "m")->forward({.pixel_values = data::pixel_values(images, settings)}).to_vector<double>();
     for (std::size_t i = 0; i < 2; ++i) {
         double sum = 0, exponentials = 0;
-        for (std::size_t k = 0; k < 3; ++k) exponentials += std::exp(scores[i * 3 + k]);
+        for (std::size_t k = 0; k < 3; ++k) exponentials += std::exp(logits[i * 3 + k]);
         for (const LabelScore& one : answers[i]) {
             const std::size_t k = one.label == "cat" ? 0 : one.label == "dog" ? 1 : 2;
-            EXPECT_NEAR(one.score, scores[i * 3 + k], 1e-6);
-            EXPECT_NEAR(one.probability, std::exp(scores[i * 3 + k]) / exponentials, 1e-6);
+            EXPECT_NEAR(one.score, logits[i * 3 + k], 1e-6);
+            EXPECT_NEAR(one.probability, std::exp(logits[i * 3 + k]) / exponentials, 1e-6);
             sum += one.probability;
         }
         EXPECT_NEAR(sum, 1, 1e-9);
@@ -69,13 +68,13 @@ TEST(PictureClassifier, ClassesExcludeEachOther) {
     }
 }
 
-TEST(PictureClassifier, ClassesThatDoNotExcludeEachOther) {
+TEST(ImageClassifier, ClassesThatDoNotExcludeEachOther) {
     const testing::TemporaryFolder folder;
     save(
         testing::replaced(tiny_vit, R"("image_size")", R"("problem_type": "multi_label_classification", "image_size")"),
         folder / "m");
-    const Image image = picture(3);
-    const auto answers = PictureClassifier(folder / "m", {}).classify({&image, 1});
+    const Image image = shaded_image(3);
+    const auto answers = ImageClassifier(folder / "m", {}).classify({&image, 1});
     for (const LabelScore& one : answers[0]) EXPECT_NEAR(one.probability, 1 / (1 + std::exp(-one.score)), 1e-9);
 }
 
@@ -86,8 +85,8 @@ class ZeroShot : public ::testing::Test {
         fs::copy(testing::golden_path("tokenizers/unigram-t5/tokenizer.json"), model / "tokenizer.json");
     }
     double score(const ClassifierOptions& options, const std::string& label) {
-        const Image image = picture(5);
-        const auto answers = PictureClassifier(model, options).classify({&image, 1});
+        const Image image = shaded_image(5);
+        const auto answers = ImageClassifier(model, options).classify({&image, 1});
         for (const LabelScore& one : answers[0])
             if (one.label == label) return one.score;
         ADD_FAILURE() << label;
@@ -106,15 +105,15 @@ TEST_F(ZeroShot, LabelsAreTexts) {
         ASSERT_EQ(row.size(), 24u);
         ids.insert(ids.end(), row.begin(), row.end());
     }
-    const Image image = picture(5);
+    const Image image = shaded_image(5);
     const NoGrad no_grad;
     const Tensor pixels = data::pixel_values({&image, 1}, {.size = {.height = 16, .width = 16}});
-    const std::vector<double> scores =
+    const std::vector<double> logits =
         loaded->forward({.input_ids = Tensor::from(ids, {2, 24}), .pixel_values = pixels}).to_vector<double>();
     const ClassifierOptions options{.labels = {"a cat", "Two dogs"}};
-    EXPECT_NEAR(score(options, "a cat"), scores[0], 1e-5);
-    EXPECT_NEAR(score(options, "Two dogs"), scores[1], 1e-5);
-    const auto answers = PictureClassifier(model, options).classify({&image, 1});
+    EXPECT_NEAR(score(options, "a cat"), logits[0], 1e-5);
+    EXPECT_NEAR(score(options, "Two dogs"), logits[1], 1e-5);
+    const auto answers = ImageClassifier(model, options).classify({&image, 1});
     for (const LabelScore& one : answers[0]) EXPECT_NEAR(one.probability, 1 / (1 + std::exp(-one.score)), 1e-9);
 }
 
@@ -122,21 +121,21 @@ TEST_F(ZeroShot, EachLabelIsAQuestionOfItsOwn) {
     const double alone = score({.labels = {"a cat"}}, "a cat");
     EXPECT_NEAR(score({.labels = {"an owl", "a cat", "nothing at all"}}, "a cat"), alone, 1e-5);
     EXPECT_GT(std::abs(score({.labels = {"a cat"}, .sentence = "{}"}, "a cat") - alone), 1e-6);
-    expect_error([&] { PictureClassifier(model, {.labels = {"x"}, .sentence = "a photo"}); }, {"a photo", "{}"});
+    expect_error([&] { ImageClassifier(model, {.labels = {"x"}, .sentence = "a photo"}); }, {"a photo", "{}"});
 }
 
 TEST_F(ZeroShot, WhatDoesNotFitIsRefused) {
-    expect_error([&] { PictureClassifier(model, {}); }, {"siglip", "labels"});
+    expect_error([&] { ImageClassifier(model, {}); }, {"siglip", "labels"});
     fs::remove(model / "tokenizer.json");
-    expect_error([&] { PictureClassifier(model, {.labels = {"x"}}); }, {"tokenizer"});
+    expect_error([&] { ImageClassifier(model, {.labels = {"x"}}); }, {"tokenizer"});
     save(tiny_vit, folder / "vit");
-    expect_error([&] { PictureClassifier(folder / "vit", {.labels = {"x"}}); }, {"vit", "labels"});
+    expect_error([&] { ImageClassifier(folder / "vit", {.labels = {"x"}}); }, {"vit", "labels"});
     save(testing::replaced(tiny_vit, R"("image_size")", R"("architectures": ["ViTModel"], "image_size")"),
          folder / "bare");
-    expect_error([&] { PictureClassifier(folder / "bare", {}); }, {"bare", "no classifier"});
-    expect_error([&] { PictureClassifier(testing::golden_path("llama"), {}); }, {"llama", "no pictures"});
-    expect_error([&] { PictureClassifier(testing::golden_path("paligemma"), {}); }, {"does not classify"});
-    expect_error([&] { PictureClassifier(folder / "none", {}); }, {"none", "no such"});
+    expect_error([&] { ImageClassifier(folder / "bare", {}); }, {"bare", "no classifier"});
+    expect_error([&] { ImageClassifier(testing::golden_path("llama"), {}); }, {"llama", "no images"});
+    expect_error([&] { ImageClassifier(testing::golden_path("paligemma"), {}); }, {"does not classify"});
+    expect_error([&] { ImageClassifier(folder / "none", {}); }, {"none", "no such"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Texts about pictures, from words and pixels to the model's batch.
+// Texts about images, from words and pixels to the model's batch.
 #include "tessera/inference/image_prompt.h"
 
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@ namespace {
 using testing::expect_error;
 using testing::golden_path;
 
-// The golden's vocabulary ends at 200, its image token is 199, and a picture has 16 patches.
-TEST(PicturePrompt, RowsHoldTheSamePictures) {
+// The golden's vocabulary ends at 200, its image token is 199, and an image has 16 patches.
+TEST(ImagePrompt, RowsHoldTheSameImages) {
     const auto model = models::load(golden_path("paligemma"));
     const testing::LetterTokenizer tokenizer;
-    const formats::Image picture = formats::read_image(golden_path("image-preprocess/picture.png"));
+    const formats::Image image = formats::read_image(golden_path("image-preprocess/picture.png"));
     const std::string texts[] = {"cat", "a longer one"};
-    const PicturePrompts both =
-        picture_prompts(golden_path("paligemma"), model->config, tokenizer, texts, {&picture, 1}, cpu);
+    const ImagePrompts both =
+        image_prompts(golden_path("paligemma"), model->config, tokenizer, texts, {&image, 1}, cpu);
     ASSERT_EQ(both.ids.size(), 2u);
     EXPECT_EQ(both.ids[0].size(), 16u + 1 + 3 + 1);
     EXPECT_EQ(both.batch.input_ids.shape(), (Shape{2, 16 + 1 + 12 + 1}));
@@ -32,48 +32,48 @@ TEST(PicturePrompt, RowsHoldTheSamePictures) {
     const GenerateOptions options{.max_new_tokens = 6};
     const Generated together = generate(*model, both.batch, options);
     for (std::size_t row = 0; row < 2; ++row) {
-        const PicturePrompts one = picture_prompts(golden_path("paligemma"), model->config, tokenizer,
-                                                   std::span(texts).subspan(row, 1), {&picture, 1}, cpu);
+        const ImagePrompts one = image_prompts(golden_path("paligemma"), model->config, tokenizer,
+                                               std::span(texts).subspan(row, 1), {&image, 1}, cpu);
         EXPECT_EQ(generate(*model, one.batch, options).tokens[0], together.tokens[row]);
     }
 }
 
-TEST(PicturePrompt, SeveralPicturesInOneText) {
+TEST(ImagePrompt, SeveralImagesInOneText) {
     const auto model = models::load(golden_path("paligemma"));
-    const formats::Image pictures[] = {formats::read_image(golden_path("image-preprocess/picture.png")),
-                                       formats::read_image(golden_path("pictures/alpha.png"))};
+    const formats::Image images[] = {formats::read_image(golden_path("image-preprocess/picture.png")),
+                                     formats::read_image(golden_path("pictures/alpha.png"))};
     const std::string text = "which <image> is larger <image>?";
-    const PicturePrompts prompts =
-        picture_prompts(golden_path("paligemma"), model->config, testing::LetterTokenizer(), {&text, 1}, pictures, cpu);
+    const ImagePrompts prompts =
+        image_prompts(golden_path("paligemma"), model->config, testing::LetterTokenizer(), {&text, 1}, images, cpu);
     EXPECT_EQ(prompts.batch.pixel_values.shape(), (Shape{2, 3, 32, 32}));
     EXPECT_EQ(std::count(prompts.ids[0].begin(), prompts.ids[0].end(), 199), 32);
     EXPECT_EQ(generate(*model, prompts.batch, {.max_new_tokens = 2}).tokens[0].size(), 2u);
 }
 
-TEST(PicturePrompt, PicturesCountInTheContext) {
+TEST(ImagePrompt, PicturesCountInTheContext) {
     const auto model = models::load(golden_path("paligemma"));  // 128 tokens
-    const formats::Image picture = formats::read_image(golden_path("pictures/alpha.png"));
+    const formats::Image image = formats::read_image(golden_path("pictures/alpha.png"));
     const std::string text = "what is it?";
-    const PicturePrompts prompts = picture_prompts(golden_path("paligemma"), model->config, testing::LetterTokenizer(),
-                                                   {&text, 1}, {&picture, 1}, cpu);
+    const ImagePrompts prompts = image_prompts(golden_path("paligemma"), model->config, testing::LetterTokenizer(),
+                                               {&text, 1}, {&image, 1}, cpu);
     const Generated generated = generate(*model, prompts.batch, {.max_new_tokens = 500});
-    EXPECT_EQ(generated.endings[0], Ending::context);
+    EXPECT_EQ(generated.endings[0], Ending::Context);
     EXPECT_EQ(generated.tokens[0].size(), 128 - prompts.ids[0].size() + 1);
     EXPECT_GT(prompts.ids[0].size(), 16u);  // its patches alone
     expect_error([&] { generate(*model, prompts.batch, {.context = {.tokens = 16}}); }, {"context of 16"});
-    expect_error([&] { generate(*model, prompts.batch, {.context = {.end = AtContext::shift}}); }, {"shifted"});
+    expect_error([&] { generate(*model, prompts.batch, {.context = {.end = AtContext::Shift}}); }, {"shifted"});
 }
 
-TEST(PicturePrompt, ModelsThatContinueNoTextsAboutPictures) {
-    const formats::Image picture(4, 4);
+TEST(ImagePrompt, ModelsThatContinueNoTextsAboutImages) {
+    const formats::Image image(4, 4);
     const std::string text = "a";
     for (const char* name : {"llama", "vit", "siglip"})
         expect_error(
             [&] {
-                picture_prompts(golden_path(name), models::config_named(golden_path(name)), testing::LetterTokenizer(),
-                                {&text, 1}, {&picture, 1}, cpu);
+                image_prompts(golden_path(name), models::config_named(golden_path(name)), testing::LetterTokenizer(),
+                              {&text, 1}, {&image, 1}, cpu);
             },
-            {name, "pictures"});
+            {name, "images"});
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 namespace tessera::inference {
 namespace {
 
-TEST(StopText, HoldsBackWhatMayBeginAStopString) {
-    StopText text({"\n\nUser:", "END"});
+TEST(StopStrings, HoldsBackWhatMayBeginAStopString) {
+    StopStrings text({"\n\nUser:", "END"});
     EXPECT_EQ(text.add("hello\n"), "hello");
     EXPECT_EQ(text.add("\nU"), "");
     EXPECT_EQ(text.add("nder"), "\n\nUnder");
@@ -22,22 +22,22 @@ TEST(StopText, HoldsBackWhatMayBeginAStopString) {
     EXPECT_EQ(text.finish(), "");
 }
 
-TEST(StopText, GivesWhatWasHeldBackAtTheEnd) {
-    StopText text({"stop"});
+TEST(StopStrings, GivesWhatWasHeldBackAtTheEnd) {
+    StopStrings text({"stop"});
     EXPECT_EQ(text.add("a sto"), "a ");
     EXPECT_EQ(text.finish(), "sto");
-    testing::expect_error([] { StopText({"a", ""}); }, {"stop string"});
+    testing::expect_error([] { StopStrings({"a", ""}); }, {"stop string"});
 }
 
 // Cut anywhere, the text before the first stop string comes out, and never more than is sure.
-TEST(StopText, IsTheSameHoweverTheTextIsCut) {
+TEST(StopStrings, IsTheSameHoweverTheTextIsCut) {
     const std::vector<std::string> stops{"aab", "ba", "abbb"};
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         std::string whole;
         for (std::uint64_t i = 0; i < 12; ++i) whole += random_bits({seed, 0}, i) % 3 == 0 ? 'b' : 'a';
         std::size_t first = whole.npos;
         for (const std::string& stop : stops) first = std::min(first, whole.find(stop));
-        StopText text(stops);
+        StopStrings text(stops);
         std::string out;
         for (std::size_t at = 0; at < whole.size() && !text.found();) {
             const std::size_t count = 1 + random_bits({seed, 1}, at) % 4;

@@ -165,11 +165,10 @@ TEST(Adapters, TheCacheSeesThemToo) {  // one token at a time, where latent atte
     fill(*model);
     const Tensor ids = some_ids().input_ids;
     const Tensor whole = model->forward({.input_ids = ids});
-    const auto decoding = model->decode(8);
-    decoding->read({.input_ids = ops::slice(ids, 1, 0, 2).contiguous_copy_if_needed()});
+    const auto session = model->decode(8);
+    session->prefill({.input_ids = ops::slice(ids, 1, 0, 2).contiguous()});
     for (std::int64_t t = 2; t < 4; ++t)
-        EXPECT_LE(relative_error(decoding->step(ops::slice(ids, 1, t, t + 1).contiguous_copy_if_needed()),
-                                 ops::select(whole, 1, t)),
+        EXPECT_LE(relative_error(session->step(ops::slice(ids, 1, t, t + 1).contiguous()), ops::select(whole, 1, t)),
                   1e-5);
 }
 

@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(LongContext, Goldens, ::testing::ValuesIn(long_folders(
 INSTANTIATE_TEST_SUITE_P(ContextLength, Goldens, ::testing::ValuesIn(testing::model_folders()), testing::folder_name);
 
 std::int64_t context_of(const std::string& fields) {
-    return read_context_length(config_of("{" + fields + "}"), 2048, Stretch::by_kind);
+    return read_context_length(config_of("{" + fields + "}"), 2048, Stretch::ByKind);
 }
 
 TEST(ContextLength, FollowsTheStretchOfRotaryPositionsInBothSpellings) {

@@ -45,7 +45,7 @@ void expect_same_on_cuda(const std::string& json, const Batch& batch) {
 void expect_same_decoding(const Model& here, const Model& there, const Batch& prompt) {
     const NoGrad no_grad;
     const auto one = here.decode(8), other = there.decode(8);
-    EXPECT_LE(relative_error(other->read(placed(prompt, cuda)), one->read(prompt)), 1e-5);
+    EXPECT_LE(relative_error(other->prefill(placed(prompt, cuda)), one->prefill(prompt)), 1e-5);
     for (const std::int64_t id : {3, 5}) {
         const Tensor next = Tensor::from<std::int64_t>({id, id + 1}, {2, 1});
         EXPECT_LE(relative_error(other->step(next.to(cuda)), one->step(next)), 1e-5);
@@ -89,14 +89,14 @@ TEST_F(OnCuda, SequenceToSequence) {
 }
 
 TEST_F(OnCuda, AutoencoderAndClassifier) {
-    const Batch pictures{.pixel_values = random_tensor({3, 1, 3, 4}, 5, 0, 1, DType::F32),
-                         .labels = Tensor::from<std::int64_t>({2, 0, 3}, {3})};
+    const Batch images{.pixel_values = random_tensor({3, 1, 3, 4}, 5, 0, 1, DType::F32),
+                       .labels = Tensor::from<std::int64_t>({2, 0, 3}, {3})};
     expect_same_on_cuda(R"({"model_type": "autoencoder", "input_width": 12, "encoder_widths": [7, 3],
         "activation": "gelu"})",
-                        {.pixel_values = pictures.pixel_values});
+                        {.pixel_values = images.pixel_values});
     expect_same_on_cuda(R"({"model_type": "mlp_classifier", "input_width": 12, "hidden_widths": [7, 3],
         "classes": 4, "activation": "gelu"})",
-                        pictures);
+                        images);
 }
 
 TEST_F(OnCuda, CountedNgrams) {

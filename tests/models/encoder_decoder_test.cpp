@@ -56,9 +56,9 @@ TEST(EncoderDecoder, PaddedRowsGiveWhatTheyGiveAlone) {
         const auto model = build(config_of(family));
         randomise(*model);
         const NoGrad no_grad;
-        const Tensor scores = model->forward(both);
+        const Tensor logits = model->forward(both);
         for (const auto& [row, length] : {std::pair<std::int64_t, std::int64_t>{0, 7}, {1, 4}})
-            EXPECT_LE(relative_error(cut(scores, row, 9),
+            EXPECT_LE(relative_error(cut(logits, row, 9),
                                      model->forward({.input_ids = cut(both.input_ids, row, length),
                                                      .decoder_input_ids = cut(both.decoder_input_ids, row, 9)})),
                       1e-12)
@@ -66,7 +66,7 @@ TEST(EncoderDecoder, PaddedRowsGiveWhatTheyGiveAlone) {
         // What the decoder's mask hides changes nothing before it.
         Batch masked = both;
         masked.decoder_attention_mask = ids_of({1, 1, 1, 1, 1, 1, 0, 0, 0, /**/ 1, 1, 1, 1, 1, 1, 1, 1, 1}, {2, 9});
-        EXPECT_LE(relative_error(ops::slice(model->forward(masked), 1, 0, 6), ops::slice(scores, 1, 0, 6)), 1e-12);
+        EXPECT_LE(relative_error(ops::slice(model->forward(masked), 1, 0, 6), ops::slice(logits, 1, 0, 6)), 1e-12);
     }
 }
 
@@ -78,21 +78,21 @@ TEST(EncoderDecoder, CachedStepsGiveTheWholePass) {
         const NoGrad no_grad;
         const Tensor whole = model->forward(batch);
         for (const std::int64_t piece : {1, 3}) {
-            const std::unique_ptr<Decoding> decoding = model->decode(9);
+            const std::unique_ptr<DecodingSession> session = model->decode(9);
             for (int again = 0; again < 2; ++again) {  // a second prompt forgets the first
                 Batch prompt = batch;
                 prompt.decoder_input_ids = ops::slice(batch.decoder_input_ids, 1, 0, 2);
                 std::int64_t seen = 2;
-                Tensor last = decoding->read(prompt);
+                Tensor last = session->prefill(prompt);
                 while (true) {
                     EXPECT_LE(relative_error(last, ops::select(whole, 1, seen - 1)), 1e-12) << family << seen;
                     if (seen == 9) break;
                     const std::int64_t next = std::min<std::int64_t>(9, seen + piece);
-                    last = decoding->step(ops::slice(batch.decoder_input_ids, 1, seen, next));
+                    last = session->step(ops::slice(batch.decoder_input_ids, 1, seen, next));
                     seen = next;
                 }
             }
-            EXPECT_GT(decoding->cache_bytes(), 0);
+            EXPECT_GT(session->cache_bytes(), 0);
         }
     }
 }
@@ -104,7 +104,7 @@ TEST(EncoderDecoder, BeginsWithTheStartToken) {
         const NoGrad no_grad;
         Batch batch = padded_batch();
         batch.decoder_input_ids = {};
-        const Tensor read = model->decode(4)->read(batch);
+        const Tensor read = model->decode(4)->prefill(batch);
         batch.decoder_input_ids = Tensor::full({2, 1}, static_cast<double>(start), DType::I64);
         EXPECT_LE(relative_error(read, ops::select(model->forward(batch), 1, 0)), 1e-12) << family;
     }
@@ -123,14 +123,14 @@ TEST(EncoderDecoder, ReadsLabelsShiftedRight) {
         EXPECT_TRUE(same_bits(model->forward(batch), model->forward(shifted))) << family;
         EXPECT_TRUE(same_bits(model->loss(batch), model->loss(shifted))) << family;
         // The mean over the four labels that count.
-        const std::vector<double> scores = model->forward(shifted).to_vector<double>();
+        const std::vector<double> logits = model->forward(shifted).to_vector<double>();
         const std::vector<std::int64_t> labels = batch.labels.to_vector<std::int64_t>();
         double total = 0;
         for (std::size_t i = 0; i < labels.size(); ++i) {
             if (labels[i] < 0) continue;
             double sum = 0;
-            for (std::size_t v = 0; v < 30; ++v) sum += std::exp(scores[i * 30 + v]);
-            total += std::log(sum) - scores[i * 30 + static_cast<std::size_t>(labels[i])];
+            for (std::size_t v = 0; v < 30; ++v) sum += std::exp(logits[i * 30 + v]);
+            total += std::log(sum) - logits[i * 30 + static_cast<std::size_t>(labels[i])];
         }
         EXPECT_NEAR(model->loss(batch).item(), total / 4, 1e-9) << family;
     }
@@ -164,20 +164,20 @@ TEST(EncoderDecoder, DropoutIsOnInTrainingOnly) {
 
 // Untied, unscaled; tied, scaled by 1/√width unless the file says otherwise.
 TEST(T5, ScalesWhatATiedHeadSees) {
-    const auto scores = [](const std::string& json) {
+    const auto logits = [](const std::string& json) {
         const auto model = build(config_of(json));
         randomise(*model);
         const NoGrad no_grad;
         return model->forward(padded_batch()).to_vector<double>();
     };
-    const auto scaled = scores(t5), plain = scores(replaced(t5, "{", R"({"scale_decoder_outputs": false, )"));
-    const auto said = scores(replaced(t5, "{", R"({"scale_decoder_outputs": true, )"));
+    const auto scaled = logits(t5), plain = logits(replaced(t5, "{", R"({"scale_decoder_outputs": false, )"));
+    const auto said = logits(replaced(t5, "{", R"({"scale_decoder_outputs": true, )"));
     for (std::size_t i = 0; i < plain.size(); ++i) {
         EXPECT_NEAR(scaled[i], plain[i] / std::sqrt(8.0), 1e-9);
         EXPECT_EQ(scaled[i], said[i]);
     }
-    const auto untied = scores(gated_t5),
-               unscaled = scores(replaced(gated_t5, "{", R"({"scale_decoder_outputs": false, )"));
+    const auto untied = logits(gated_t5),
+               unscaled = logits(replaced(gated_t5, "{", R"({"scale_decoder_outputs": false, )"));
     EXPECT_EQ(untied, unscaled);
 }
 
@@ -351,8 +351,8 @@ TEST(EncoderDecoder, RefusesInputsThatDoNotFit) {
     expect_error([&] { model->decode(4)->step(Tensor::full({2, 1}, 1, DType::I64)); }, {"before the prompt"});
     batch = padded_batch();
     batch.decoder_attention_mask = ids_of({1, 1, 1, 1, 1, 1, 1, 1, 0, /**/ 1, 1, 1, 1, 1, 1, 1, 1, 1}, {2, 9});
-    expect_error([&] { model->decode(9)->read(batch); }, {"decoder_attention_mask", "left"});
-    expect_error([&] { model->decode(4)->read(padded_batch()); }, {"capacity of 4"});
+    expect_error([&] { model->decode(9)->prefill(batch); }, {"decoder_attention_mask", "left"});
+    expect_error([&] { model->decode(4)->prefill(padded_batch()); }, {"capacity of 4"});
 }
 
 }  // namespace

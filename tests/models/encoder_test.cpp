@@ -54,13 +54,13 @@ TEST(Encoder, PaddedRowsGiveWhatTheyGiveAlone) {
         const auto model = build(config_of(family));
         randomise(*model);
         const NoGrad no_grad;
-        const Tensor scores = model->forward(both);
+        const Tensor logits = model->forward(both);
         for (const auto& [row, length] : {std::pair<std::int64_t, std::int64_t>{0, 9}, {1, 5}}) {
             const Tensor alone =
                 model->forward({.input_ids = encoder_cut(both.input_ids, row, length),
                                 .token_type_ids = encoder_cut(both.token_type_ids, row, length),
                                 .global_attention_mask = encoder_cut(both.global_attention_mask, row, length)});
-            EXPECT_LE(relative_error(encoder_cut(scores, row, length), alone), 1e-12) << family;
+            EXPECT_LE(relative_error(encoder_cut(logits, row, length), alone), 1e-12) << family;
         }
     }
 }

@@ -62,14 +62,14 @@ TEST_P(Decoders, CachedStepsGiveTheWholePass) {
     const std::int64_t count = ids.size(1);
     const Tensor whole = model->forward({.input_ids = ids});
     for (const std::int64_t piece : {1, 3}) {  // token by token, and in chunks
-        const std::unique_ptr<Decoding> decoding = model->decode(count);
+        const std::unique_ptr<DecodingSession> session = model->decode(count);
         std::int64_t seen = 4;
-        Tensor last = decoding->read({.input_ids = ops::slice(ids, 1, 0, seen)});
+        Tensor last = session->prefill({.input_ids = ops::slice(ids, 1, 0, seen)});
         while (true) {
             EXPECT_LE(relative_error(last, ops::select(whole, 1, seen - 1)), rounding) << seen << " tokens";
             if (seen == count) break;
             const std::int64_t next = std::min(count, seen + piece);
-            last = decoding->step(ops::slice(ids, 1, seen, next));
+            last = session->step(ops::slice(ids, 1, seen, next));
             seen = next;
         }
     }

@@ -57,9 +57,9 @@ TEST_P(NarrowWeights, DecodeToTheScoresOfTheWholeText) {
     nn::convert_to(*model, DType::BF16);
     const Tensor ids = ops::slice(batch.input_ids, 0, 0, 1);
     const std::int64_t count = ids.size(1);
-    const auto decoding = model->decode(count);
-    decoding->read({.input_ids = ops::slice(ids, 1, 0, count - 1)});
-    const Tensor stepped = decoding->step(ops::slice(ids, 1, count - 1, count));
+    const auto session = model->decode(count);
+    session->prefill({.input_ids = ops::slice(ids, 1, 0, count - 1)});
+    const Tensor stepped = session->step(ops::slice(ids, 1, count - 1, count));
     const Tensor whole = ops::select(model->forward({.input_ids = ids}), 1, count - 1);
     EXPECT_LE(relative_error(stepped, whole), 1e-4);
 }

@@ -94,7 +94,7 @@ TEST_F(AdaptedHead, ComesBackWithTheFolder) {
     for (std::size_t i = 0; i < merged.size(); ++i) EXPECT_NEAR(merged[i], scores_[i], 1e-5);
 }
 
-TEST_F(AdaptedHead, ItsPicturesArePreparedAsTheBasesAre) {
+TEST_F(AdaptedHead, ItsImagesArePreparedAsTheBasesAre) {
     const std::filesystem::path base = folder_ / "base";
     std::filesystem::create_directories(base);
     for (const char* file : {"config.json", "model.safetensors"})
@@ -102,7 +102,7 @@ TEST_F(AdaptedHead, ItsPicturesArePreparedAsTheBasesAre) {
     folder_.write("base/preprocessor_config.json", R"({"image_mean": [0.1, 0.2, 0.3]})");
     const auto model = load(folder_ / "adapters");
     save_adapters(*model, {.rank = 2, .alpha = 4, .head = true}, base.string(), folder_ / "adapters");
-    EXPECT_EQ(picture_settings(folder_ / "adapters", model->config).mean[1], 0.2);
+    EXPECT_EQ(image_processor_config(folder_ / "adapters", model->config).mean[1], 0.2);
 }
 
 TEST_F(AdaptedHead, IsNoAdaptedLayer) {

@@ -85,13 +85,13 @@ TEST(Ngram, DecodingIsForwardAndABatchIsItsRows) {
     const std::vector<Tensor> rows{Tensor::from<std::int64_t>({1, 2, 3}, {1, 3}),
                                    Tensor::from<std::int64_t>({2}, {1, 1})};
     const Tensor next = Tensor::from<std::int64_t>({0, 1, 3, 3}, {2, 2});
-    const auto decoding = model->decode(8);
-    const Tensor scores = model->forward(together), read = decoding->read(together), stepped = decoding->step(next);
-    EXPECT_TRUE(same_bits(read, ops::select(scores, 1, 2)));
+    const auto session = model->decode(8);
+    const Tensor logits = model->forward(together), read = session->prefill(together), stepped = session->step(next);
+    EXPECT_TRUE(same_bits(read, ops::select(logits, 1, 2)));
     for (std::int64_t row = 0; row < 2; ++row) {
         const auto alone = model->decode(8);
         EXPECT_TRUE(same_bits(ops::slice(read, 0, row, row + 1),
-                              alone->read({.input_ids = rows[static_cast<std::size_t>(row)]})));
+                              alone->prefill({.input_ids = rows[static_cast<std::size_t>(row)]})));
         EXPECT_TRUE(same_bits(ops::slice(stepped, 0, row, row + 1), alone->step(ops::slice(next, 0, row, row + 1))));
     }
 }

@@ -50,9 +50,9 @@ std::vector<std::int64_t> prompt_of(std::vector<std::int64_t> text) {
     return text;
 }
 
-Batch prompt_of(const std::vector<std::int64_t>& text, const Tensor& picture) {
+Batch prompt_of(const std::vector<std::int64_t>& text, const Tensor& image) {
     const std::vector<std::int64_t> ids = prompt_of(text);
-    return {.input_ids = Tensor::from(ids, {1, static_cast<std::int64_t>(ids.size())}), .pixel_values = picture};
+    return {.input_ids = Tensor::from(ids, {1, static_cast<std::int64_t>(ids.size())}), .pixel_values = image};
 }
 
 // The scores after the last token when `answer` follows a prompt, without a cache.
@@ -92,12 +92,12 @@ TEST(PaliGemma, CachedIsUncachedWithAWindowShorterThanThePrompt) {
     const NoGrad no_grad;
     const Batch prompt = prompt_of({2, 7, 1, 8, 2, 8}, random_tensor({1, 2, 8, 8}, 1));
     const std::vector<std::int64_t> answer{1, 8, 2, 8, 4, 5};
-    const auto decoding = model->decode(32);
+    const auto session = model->decode(32);
     const Tensor first = model->forward(prompt);
-    EXPECT_LE(relative_error(decoding->read(prompt), ops::select(first, 1, first.size(1) - 1)), 1e-12);
+    EXPECT_LE(relative_error(session->prefill(prompt), ops::select(first, 1, first.size(1) - 1)), 1e-12);
     for (std::size_t i = 0; i < answer.size(); ++i) {
         const std::vector<std::int64_t> so_far(answer.begin(), answer.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-        EXPECT_LE(relative_error(decoding->step(Tensor::from<std::int64_t>({answer[i]}, {1, 1})),
+        EXPECT_LE(relative_error(session->step(Tensor::from<std::int64_t>({answer[i]}, {1, 1})),
                                  uncached(*model, prompt, so_far)),
                   1e-12)
             << "token " << i;
@@ -109,7 +109,7 @@ TEST(PaliGemma, ABatchOfDifferentLengthsIsItsRows) {
     testing::randomise(*model);
     const NoGrad no_grad;
     const std::vector<std::vector<std::int64_t>> texts{{2, 7, 1, 8}, {2, 8}};
-    const Tensor pictures = random_tensor({2, 2, 8, 8}, 1), next = Tensor::from<std::int64_t>({5, 9}, {2, 1});
+    const Tensor images = random_tensor({2, 2, 8, 8}, 1), next = Tensor::from<std::int64_t>({5, 9}, {2, 1});
     std::vector<std::int64_t> ids, mask;
     for (const auto& text : texts) {
         const std::vector<std::int64_t> row = prompt_of(text);
@@ -119,13 +119,13 @@ TEST(PaliGemma, ABatchOfDifferentLengthsIsItsRows) {
         mask.insert(mask.end(), row.size(), 1);
     }
     const Batch together{
-        .input_ids = Tensor::from(ids, {2, 8}), .attention_mask = Tensor::from(mask, {2, 8}), .pixel_values = pictures};
-    const auto decoding = model->decode(16);
-    const Tensor scores = model->forward(together), read = decoding->read(together), stepped = decoding->step(next);
+        .input_ids = Tensor::from(ids, {2, 8}), .attention_mask = Tensor::from(mask, {2, 8}), .pixel_values = images};
+    const auto session = model->decode(16);
+    const Tensor scores = model->forward(together), read = session->prefill(together), stepped = session->step(next);
     for (std::int64_t row = 0; row < 2; ++row) {
-        const Batch single = prompt_of(texts[static_cast<std::size_t>(row)], ops::slice(pictures, 0, row, row + 1));
+        const Batch single = prompt_of(texts[static_cast<std::size_t>(row)], ops::slice(images, 0, row, row + 1));
         const auto alone = model->decode(16);
-        const Tensor expected = alone->read(single);
+        const Tensor expected = alone->prefill(single);
         EXPECT_LE(relative_error(ops::slice(read, 0, row, row + 1), expected), 1e-12);
         EXPECT_LE(relative_error(ops::slice(ops::select(scores, 1, 7), 0, row, row + 1), expected), 1e-12);
         EXPECT_LE(relative_error(ops::slice(stepped, 0, row, row + 1), alone->step(ops::slice(next, 0, row, row + 1))),
@@ -159,9 +159,9 @@ TEST(PaliGemma, WhatDoesNotFitIsAnErrorThatNamesIt) {
     testing::randomise(*model);
     Batch batch = prompt_of({2, 7}, random_tensor({1, 2, 8, 8}, 1));
     batch.pixel_values = {};
-    expect_error([&] { model->forward(batch); }, {"input_ids", "4 image tokens", "0 pictures"});
+    expect_error([&] { model->forward(batch); }, {"input_ids", "4 image tokens", "0 images"});
     batch.pixel_values = random_tensor({2, 2, 8, 8}, 1);
-    expect_error([&] { model->forward(batch); }, {"input_ids", "4 image tokens", "2 pictures"});
+    expect_error([&] { model->forward(batch); }, {"input_ids", "4 image tokens", "2 images"});
     batch.pixel_values = random_tensor({1, 2, 16, 16}, 1);
     expect_error([&] { model->forward(batch); }, {"pixel_values", "image_size"});
 }

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "support/golden_folders.h"
 #include "support/goldens.h"
 #include "tessera/models/catalog.h"
 

@@ -34,8 +34,8 @@ std::vector<double> plainly(const Tensor& hidden, const std::vector<std::int64_t
                 ++count;
             }
             const double mean = count > 0 ? sum / count : 0;
-            row.push_back(pooling.mode == PoolingMode::mean    ? mean
-                          : pooling.mode == PoolingMode::first ? first
+            row.push_back(pooling.mode == PoolingMode::Mean    ? mean
+                          : pooling.mode == PoolingMode::First ? first
                           : count > 0                          ? largest
                                                                : 0);
         }
@@ -50,7 +50,7 @@ std::vector<double> plainly(const Tensor& hidden, const std::vector<std::int64_t
 TEST(SentenceEmbedding, IsThePlainDefinition) {
     const Tensor hidden = random_tensor({3, 5, 7}, 1);
     const std::vector<std::int64_t> mask{1, 1, 1, 1, 1, /**/ 1, 1, 0, 0, 0, /**/ 0, 0, 0, 0, 0};
-    for (const PoolingMode mode : {PoolingMode::mean, PoolingMode::first, PoolingMode::max})
+    for (const PoolingMode mode : {PoolingMode::Mean, PoolingMode::First, PoolingMode::Max})
         for (const bool normalise : {false, true}) {
             const Pooling pooling{mode, normalise};
             const auto got = sentence_embedding(hidden, Tensor::from(mask, {3, 5}), pooling).to_vector<double>();
@@ -68,7 +68,7 @@ TEST(SentenceEmbedding, LearnsAlsoBesideARowWithoutTokens) {
     Tensor hidden = random_tensor({2, 3, 4}, 2);
     hidden.set_requires_grad();
     const Tensor mask = Tensor::from<std::int64_t>({1, 1, 0, 0, 0, 0}, {2, 3});
-    for (const PoolingMode mode : {PoolingMode::mean, PoolingMode::first, PoolingMode::max}) {
+    for (const PoolingMode mode : {PoolingMode::Mean, PoolingMode::First, PoolingMode::Max}) {
         hidden.set_grad({});
         const Tensor x = sentence_embedding(hidden, mask, {.mode = mode});
         backward({x}, {random_tensor(x.shape(), 3)});
@@ -109,7 +109,7 @@ class PoolingFolder : public ::testing::Test {
 
 TEST_F(PoolingFolder, WithoutFilesIsTheNormalisedMean) {
     const Pooling pooling = read_pooling(folder);
-    EXPECT_EQ(pooling.mode, PoolingMode::mean);
+    EXPECT_EQ(pooling.mode, PoolingMode::Mean);
     EXPECT_TRUE(pooling.normalise);
 }
 
@@ -117,14 +117,14 @@ TEST_F(PoolingFolder, FollowsItsFiles) {
     write("modules.json", "[" + transformer + "," + pool + "]");
     write("1_Pooling/config.json",
           R"({"word_embedding_dimension": 4, "pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false})");
-    EXPECT_EQ(read_pooling(folder).mode, PoolingMode::first);
+    EXPECT_EQ(read_pooling(folder).mode, PoolingMode::First);
     EXPECT_FALSE(read_pooling(folder).normalise);
     write("modules.json", "[" + transformer + "," + pool + "," + norm + "]");
     write("1_Pooling/config.json", R"({"pooling_mode_cls_token": false, "pooling_mode_max_tokens": true})");
-    EXPECT_EQ(read_pooling(folder).mode, PoolingMode::max);
+    EXPECT_EQ(read_pooling(folder).mode, PoolingMode::Max);
     EXPECT_TRUE(read_pooling(folder).normalise);
     write("1_Pooling/config.json", R"({"pooling_mode": "cls"})");
-    EXPECT_EQ(read_pooling(folder).mode, PoolingMode::first);
+    EXPECT_EQ(read_pooling(folder).mode, PoolingMode::First);
 }
 
 TEST_F(PoolingFolder, RefusesWhatItDoesNotKnow) {

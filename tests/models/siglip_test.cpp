@@ -40,7 +40,7 @@ TEST(Siglip, EveryParameterLearns) {
     testing::expect_gradients(*model, [&] { return model->loss(pairs()); });
 }
 
-TEST(Siglip, ABatchIsItsPicturesAndTexts) {
+TEST(Siglip, ABatchIsItsImagesAndTexts) {
     const auto model = build(config_of(tiny_siglip));
     testing::randomise(*model);
     const NoGrad no_grad;

@@ -59,8 +59,9 @@ TEST(RecurrentLanguageModel, CachedIsUncachedAndABatchOfDifferentLengthsIsItsRow
         const auto model = build(config_of(replaced(recurrent, "gru", cell)));
         randomise(*model);
         const NoGrad no_grad;
-        const auto decoding = model->decode(8);
-        const Tensor scores = model->forward(together), read = decoding->read(together), stepped = decoding->step(next);
+        const auto session = model->decode(8);
+        const Tensor scores = model->forward(together), read = session->prefill(together),
+                     stepped = session->step(next);
         for (std::int64_t row = 0; row < 2; ++row) {
             const Tensor& ids = rows[static_cast<std::size_t>(row)];
             const std::int64_t count = ids.size(1);
@@ -70,7 +71,7 @@ TEST(RecurrentLanguageModel, CachedIsUncachedAndABatchOfDifferentLengthsIsItsRow
             EXPECT_LE(relative_error(row_of(read, row), ops::select(whole, 1, count - 1)), 1e-12);
             EXPECT_LE(relative_error(row_of(stepped, row), ops::select(whole, 1, count + 1)), 1e-12);
         }
-        EXPECT_EQ(decoding->cache_bytes(), 2 * 2 * 6 * 8 * (std::string(cell) == "lstm" ? 2 : 1)) << cell;
+        EXPECT_EQ(session->cache_bytes(), 2 * 2 * 6 * 8 * (std::string(cell) == "lstm" ? 2 : 1)) << cell;
     }
 }
 
@@ -112,8 +113,8 @@ void expect_rows_of_a_batch_alone(const Model& model) {
         const Batch source{.input_ids = on_the_left ? small_ids({1, 2, 3, 4, 0, 0, 5, 6}, {2, 4})
                                                     : small_ids({1, 2, 3, 4, 5, 6, 0, 0}, {2, 4}),
                            .attention_mask = on_the_left ? left : right};
-        const auto decoding = model.decode(8);
-        const Tensor read = decoding->read(source), stepped = decoding->step(ops::slice(target, 1, 1, 3));
+        const auto session = model.decode(8);
+        const Tensor read = session->prefill(source), stepped = session->step(ops::slice(target, 1, 1, 3));
         for (std::int64_t row = 0; row < 2; ++row) {
             const Tensor whole = model.forward(
                 {.input_ids = rows[static_cast<std::size_t>(row)], .decoder_input_ids = row_of(target, row)});
@@ -217,7 +218,7 @@ TEST(MlpClassifier, StartsFromAnAutoencodersTensors) {
     EXPECT_TRUE(testing::same_bits(code, hidden));
 }
 
-TEST(FlatPictures, WhatDoesNotFitIsAnErrorThatNamesIt) {
+TEST(FlatImages, WhatDoesNotFitIsAnErrorThatNamesIt) {
     expect_error([&] { build(config_of(replaced(autoencoder, "[7, 3]", "[]"))); }, {"config.json", "encoder_widths"});
     expect_error([&] { build(config_of(replaced(autoencoder, "[7, 3]", "[7, 0]"))); },
                  {"config.json", "encoder_widths"});

@@ -151,11 +151,11 @@ TEST(SmoothedNgram, CountingInPiecesIsCountingAtOnceAndTextsDoNotRunIntoEachOthe
 TEST(SmoothedNgram, DecodingIsForwardAndPackedDocumentsBeginAnew) {
     const SmoothedNgram model = counted(config_text("kneser_ney", 4, 128), letters_of(licence()));
     const Ids text = letters_of("the terms");
-    const auto decoding = model.decode(100);
+    const auto session = model.decode(100);
     const Tensor ids = Tensor::from(text, {1, 9});
     const Tensor scores = model.forward({.input_ids = ids});
-    EXPECT_TRUE(same_bits(decoding->read({.input_ids = ops::slice(ids, 1, 0, 4)}), ops::select(scores, 1, 3)));
-    EXPECT_TRUE(same_bits(decoding->step(ops::slice(ids, 1, 4, 9)), ops::select(scores, 1, 8)));
+    EXPECT_TRUE(same_bits(session->prefill({.input_ids = ops::slice(ids, 1, 0, 4)}), ops::select(scores, 1, 3)));
+    EXPECT_TRUE(same_bits(session->step(ops::slice(ids, 1, 4, 9)), ops::select(scores, 1, 8)));
     nn::Context packed;
     packed.mask.first_keys = Tensor::from<std::int64_t>({0, 0, 0, 0, 4, 4, 4, 4, 4}, {1, 9});
     EXPECT_TRUE(same_bits(ops::select(model.forward({.input_ids = ids}, packed, {}), 1, 5),

@@ -1,4 +1,4 @@
-// Where pictures stand in a prompt, and what texts look like beside them.
+// Where images stand in a prompt, and what texts look like beside them.
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
@@ -17,39 +17,39 @@ using testing::config_of;
 using testing::expect_error;
 using tokenizers::Ids;
 
-// Four patches a picture.
+// Four patches an image.
 const std::string paligemma = R"({"model_type": "paligemma", "image_token_index": 900, "text_config": {},
     "vision_config": {"image_size": 16, "patch_size": 8}})";
 
-PromptTokens prompt(const PicturePrompt& given, const std::string& config = paligemma,
+PromptTokens prompt(const ImagePrompt& given, const std::string& config = paligemma,
                     const testing::LetterTokenizer& tokenizer = {}) {
     const Config settings = config_of(config);
     return architecture_of(settings).vision->prompt(settings, tokenizer, given);
 }
 
-TEST(PicturePrompts, PicturesComeFirstThenBeginningTextAndNewline) {
+TEST(ImagePrompts, PicturesComeFirstThenBeginningTextAndNewline) {
     EXPECT_EQ(prompt({.text = "ab"}).ids, (Ids{900, 900, 900, 900, 2, 'a', 'b', '\n'}));
     EXPECT_EQ(prompt({.text = ""}).ids, (Ids{900, 900, 900, 900, 2, '\n'}));
-    EXPECT_EQ(prompt({.text = "a", .pictures = 2}).ids, (Ids{900, 900, 900, 900, 900, 900, 900, 900, 2, 'a', '\n'}));
+    EXPECT_EQ(prompt({.text = "a", .images = 2}).ids, (Ids{900, 900, 900, 900, 900, 900, 900, 900, 2, 'a', '\n'}));
     EXPECT_EQ(prompt({.text = "a"}).types, Ids(7, 0));
 }
 
-TEST(PicturePrompts, ATextMaySayWherePicturesStand) {
+TEST(ImagePrompts, ATextMaySayWhereImagesStand) {
     EXPECT_EQ(prompt({.text = "<image>ab"}).ids, prompt({.text = "ab"}).ids);
-    EXPECT_EQ(prompt({.text = "a<image>b<image>c", .pictures = 2}).ids,
+    EXPECT_EQ(prompt({.text = "a<image>b<image>c", .images = 2}).ids,
               (Ids{'a', 900, 900, 900, 900, 'b', 900, 900, 900, 900, 2, 'c', '\n'}));
-    expect_error([] { prompt({.text = "<image><image>a"}); }, {"<image>", "2 pictures", "1"});
-    expect_error([] { prompt({.text = "a<image>", .pictures = 0}); }, {"<image>", "1 pictures", "0"});
-    expect_error([] { prompt({.text = "a", .pictures = 0}); }, {"picture", "none"});
+    expect_error([] { prompt({.text = "<image><image>a"}); }, {"<image>", "2 images", "1"});
+    expect_error([] { prompt({.text = "a<image>", .images = 0}); }, {"<image>", "1 images", "0"});
+    expect_error([] { prompt({.text = "a", .images = 0}); }, {"image", "none"});
 }
 
-TEST(PicturePrompts, AnAnswerIsTheSuffixAndEnds) {
+TEST(ImagePrompts, AnAnswerIsTheSuffixAndEnds) {
     const PromptTokens tokens = prompt({.text = "a", .answer = "xy"});
     EXPECT_EQ(tokens.ids, (Ids{900, 900, 900, 900, 2, 'a', '\n', 'x', 'y', 1}));
     EXPECT_EQ(tokens.types, (Ids{0, 0, 0, 0, 0, 0, 0, 1, 1, 1}));
 }
 
-TEST(PicturePrompts, TheConfigNamesTokensWhereTheTokenizerDoesNot) {
+TEST(ImagePrompts, TheConfigNamesTokensWhereTheTokenizerDoesNot) {
     testing::LetterTokenizer tokenizer;
     tokenizer.special = {};
     const std::string config = testing::replaced(paligemma, R"("text_config": {})",
@@ -57,7 +57,7 @@ TEST(PicturePrompts, TheConfigNamesTokensWhereTheTokenizerDoesNot) {
     EXPECT_EQ(prompt({.text = "", .answer = ""}, config, tokenizer).ids, (Ids{900, 900, 900, 900, 77, '\n', 78}));
 }
 
-TEST(PictureTexts, AreCleaned) {
+TEST(ImageTexts, AreCleaned) {
     EXPECT_EQ(canonical_text("  This is:\t a PHOTO,\n\nof a cat! ", true), "this is a photo of a cat");
     EXPECT_EQ(canonical_text("A-b_c 'd'", false), "Abc d");
     EXPECT_EQ(canonical_text("ÄÖ\xc2\xa0Ü \xe2\x80\xa8 ß…", true), "äö ü ß…");
@@ -66,7 +66,7 @@ TEST(PictureTexts, AreCleaned) {
     expect_error([] { canonical_text("a\xff", true); }, {"UTF-8"});
 }
 
-TEST(PictureTexts, HaveTheLengthOfTheTextTower) {
+TEST(ImageTexts, HaveTheLengthOfTheTextTower) {
     const Config config = config_of(R"({"model_type": "siglip", "text_config": {"max_position_embeddings": 5}})");
     const testing::TemporaryFolder folder;
     const testing::LetterTokenizer tokenizer;

@@ -1,4 +1,4 @@
-// What the reference case does not show: the bare encoder's checkpoints, pictures that are no whole number of patches,
+// What the reference case does not show: the bare encoder's checkpoints, images that are no whole number of patches,
 // and settings or inputs that do not fit.
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(Vit, EveryParameterLearns) {
     testing::expect_gradients(*model, [&] { return model->loss(batch); });
 }
 
-TEST(Vit, ABatchIsItsPictures) {
+TEST(Vit, ABatchIsItsImages) {
     const auto model = build(config_of(tiny_vit));
     testing::randomise(*model);
     const NoGrad no_grad;

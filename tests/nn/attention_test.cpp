@@ -287,7 +287,7 @@ LatentSettings latent_settings(std::int64_t query_latent) {
             .content_width = 8,
             .rope_width = 4,
             .value_width = 6,
-            .rope = {.rotary_width = 4, .pairing = ops::RopePairing::adjacent}};
+            .rope = {.rotary_width = 4, .pairing = ops::RopePairing::Adjacent}};
 }
 
 TEST(LatentAttention, AbsorbedIsExpanded) {
@@ -296,8 +296,8 @@ TEST(LatentAttention, AbsorbedIsExpanded) {
         randomise(module);
         const Tensor x = random_tensor({2, length, width}, 19);
         const Context context{.mask = ops::AttentionMask::causal()};
-        EXPECT_LE(relative_error(module.forward(x, context, nullptr, LatentForm::absorbed),
-                                 module.forward(x, context, nullptr, LatentForm::expanded)),
+        EXPECT_LE(relative_error(module.forward(x, context, nullptr, LatentForm::Absorbed),
+                                 module.forward(x, context, nullptr, LatentForm::Expanded)),
                   1e-12);
     }
 }
@@ -318,7 +318,7 @@ TEST(LatentAttention, CachedIsUncachedAndTheCacheHoldsLatentPlusRopePerToken) {
 }
 
 TEST(LatentAttention, EveryParameterLearnsInBothForms) {
-    for (const LatentForm form : {LatentForm::expanded, LatentForm::absorbed}) {
+    for (const LatentForm form : {LatentForm::Expanded, LatentForm::Absorbed}) {
         LatentAttention module(latent_settings(7));
         randomise(module);
         const Tensor x = random_tensor({2, 5, width}, 21);

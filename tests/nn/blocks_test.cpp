@@ -32,7 +32,7 @@ std::unique_ptr<DotProductAttention> attention(double dropout = 0) {
 }
 std::unique_ptr<PositionWise> feed_forward() {
     return std::make_unique<FeedForward>(
-        FeedForwardSettings{.width = block_width, .hidden = 20, .activation = Activation::silu, .gated = true});
+        FeedForwardSettings{.width = block_width, .hidden = 20, .activation = Activation::Silu, .gated = true});
 }
 std::unique_ptr<Layer> norm() { return std::make_unique<RmsNorm>(block_width); }
 
@@ -229,11 +229,11 @@ CrossStack two_cross_blocks(NormPlacement placement) {
         made.norms = placement;
         blocks.push_back(std::make_unique<CrossBlock>(std::move(made)));
     }
-    return {std::move(blocks), placement == NormPlacement::before ? norm() : nullptr};
+    return {std::move(blocks), placement == NormPlacement::Before ? norm() : nullptr};
 }
 
 TEST(CrossStack, CachedIsUncachedAndEveryParameterLearns) {
-    for (const NormPlacement placement : {NormPlacement::before, NormPlacement::after}) {
+    for (const NormPlacement placement : {NormPlacement::Before, NormPlacement::After}) {
         CrossStack stack = two_cross_blocks(placement);
         randomise(stack);
         const Tensor x = random_tensor({2, 6, block_width}, 8);

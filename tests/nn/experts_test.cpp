@@ -30,7 +30,7 @@ constexpr std::int64_t expert_width = 6, hidden = 10, count = 4;
 // One expert as an ordinary gated network.
 Tensor expert(const Experts& module, std::int64_t index, const Tensor& x) {
     FeedForward one(
-        {.width = expert_width, .hidden = hidden, .activation = Activation::silu, .gated = true, .has_bias = false});
+        {.width = expert_width, .hidden = hidden, .activation = Activation::Silu, .gated = true, .has_bias = false});
     one.gate.weight = ops::select(module.gate, 0, index);
     one.up.weight = ops::select(module.up, 0, index);
     one.down.weight = ops::select(module.down, 0, index);

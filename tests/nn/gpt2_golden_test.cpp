@@ -33,8 +33,8 @@ struct Gpt2 : Module {
             BlockParts parts;
             parts.attention = std::make_unique<DotProductAttention>(
                 DotProductSettings{.width = gpt2_width, .heads = gpt2_heads, .input_bias = true, .output_bias = true});
-            parts.feed_forward = std::make_unique<FeedForward>(FeedForwardSettings{
-                .width = gpt2_width, .hidden = 4 * gpt2_width, .activation = Activation::gelu_tanh});
+            parts.feed_forward = std::make_unique<FeedForward>(
+                FeedForwardSettings{.width = gpt2_width, .hidden = 4 * gpt2_width, .activation = Activation::GeluTanh});
             parts.attention_norm = std::make_unique<LayerNorm>(gpt2_width);
             parts.feed_forward_norm = std::make_unique<LayerNorm>(gpt2_width);
             blocks.push_back(std::make_unique<PreNormBlock>(std::move(parts)));
@@ -121,7 +121,7 @@ TEST(Gpt2Golden, HiddenStatesLogitsLossAndGradients) {
         model.hidden(ids, nullptr, [&](std::size_t, const Tensor& x) { after_block.push_back(x.detach()); });
     EXPECT_LE(relative_error(after_block[0], expected["hidden_after_layer_1"]), 1e-5);
     EXPECT_LE(relative_error(hidden, expected["last_hidden"]), 1e-5);
-    const Tensor logits = model.tokens.scores(hidden);
+    const Tensor logits = model.tokens.logits(hidden);
     EXPECT_LE(relative_error(logits, expected["logits"]), 1e-5);
 
     const std::int64_t count = ids.size(1);
@@ -153,7 +153,7 @@ std::vector<std::int64_t> greedy(const Gpt2& model, Tensor ids, std::int64_t cou
     while (static_cast<std::int64_t>(chosen.size()) < count) {
         const Tensor hidden = model.hidden(input, cached ? &cache : nullptr);
         const Tensor last = ops::slice(hidden, 1, hidden.size(1) - 1, hidden.size(1));
-        const Tensor next = ops::reshape(ops::argmax(model.tokens.scores(last)), {1, 1});
+        const Tensor next = ops::reshape(ops::argmax(model.tokens.logits(last)), {1, 1});
         chosen.push_back(next.to_vector<std::int64_t>()[0]);
         input = cached ? next : ops::concat({input, next}, 1);
     }

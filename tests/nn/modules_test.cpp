@@ -129,12 +129,12 @@ TEST(Embedding, LooksUpAndScoresWithOneTable) {
     const Tensor ids = Tensor::from<std::int64_t>({3, 0, 3}, {3});
     const Tensor rows = table.forward(ids);
     EXPECT_TRUE(same_bits(ops::slice(rows.detach(), 0, 0, 1), ops::slice(table.weight.detach(), 0, 3, 4)));
-    EXPECT_LE(relative_error(table.scores(rows), ops::matmul(rows, table.weight, {.transpose_b = true})), 1e-12);
-    expect_gradients(table, [&] { return weighted_total(table.scores(table.forward(ids))); });
+    EXPECT_LE(relative_error(table.logits(rows), ops::matmul(rows, table.weight, {.transpose_b = true})), 1e-12);
+    expect_gradients(table, [&] { return weighted_total(table.logits(table.forward(ids))); });
 }
 
 TEST(RmsNorm, OnePlusWeightAroundZeroIsPlainWeightAroundOne) {
-    RmsNorm plain(6), shifted(6, 1e-6, NormWeight::one_plus);
+    RmsNorm plain(6), shifted(6, 1e-6, NormWeight::OnePlus);
     randomise(plain);
     randomise(shifted);
     shifted.weight = ops::shift(plain.weight, -1);
@@ -144,7 +144,7 @@ TEST(RmsNorm, OnePlusWeightAroundZeroIsPlainWeightAroundOne) {
 }
 
 TEST(FeedForward, EveryKindIsItsFormulaAndLearns) {
-    for (const Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
+    for (const Activation activation : {Activation::Relu, Activation::Gelu, Activation::GeluTanh, Activation::Silu})
         for (const bool gated : {false, true}) {
             FeedForward module({.width = 6, .hidden = 10, .activation = activation, .gated = gated});
             randomise(module);

@@ -21,7 +21,7 @@ TEST(Quantised, EmbeddingLooksUpAndScoresWithOneTable) {
         const Tensor ids = Tensor::from({std::int64_t{3}, std::int64_t{6}}, {1, 2});
         const Tensor rows = table.forward(ids);
         EXPECT_TRUE(same_bits(rows, plain.forward(ids)));
-        EXPECT_LE(relative_error(table.scores(rows), plain.scores(rows)), 1e-6) << name(dtype);
+        EXPECT_LE(relative_error(table.logits(rows), plain.logits(rows)), 1e-6) << name(dtype);
     }
 }
 

@@ -18,7 +18,7 @@ using testing::randomise;
 using testing::relative_error;
 using testing::weighted_total;
 
-constexpr RecurrentKind kinds[] = {RecurrentKind::rnn, RecurrentKind::gru, RecurrentKind::lstm};
+constexpr RecurrentKind kinds[] = {RecurrentKind::Rnn, RecurrentKind::Gru, RecurrentKind::Lstm};
 
 TEST(Recurrent, LoadsTorchsLayersByTheirNames) {
     const testing::Golden golden("recurrent-and-additive/expected.safetensors");
@@ -128,7 +128,7 @@ TEST(Recurrent, BothDirectionsLearn) {
 }
 
 TEST(Recurrent, BiasesStartAtZero) {
-    Recurrent module({.kind = RecurrentKind::gru, .input_width = 3, .hidden = 2});
+    Recurrent module({.kind = RecurrentKind::Gru, .input_width = 3, .hidden = 2});
     initialise(module, {.seed = 5});
     EXPECT_EQ(module.layers[0].input_bias.to_vector<float>(), std::vector<float>(6, 0));
     EXPECT_EQ(module.layers[0].hidden_bias.to_vector<float>(), std::vector<float>(6, 0));

@@ -31,7 +31,7 @@ Tensor plain(const Tensor& logits, const Tensor& targets, const ops::LinearCross
         total += options.z_loss * std::log(z) * std::log(z);
         counted += 1;
     }
-    if (options.reduction == ops::Reduction::mean && counted > 0) total /= counted;
+    if (options.reduction == ops::Reduction::Mean && counted > 0) total /= counted;
     return from_doubles({total}, {});
 }
 
@@ -48,10 +48,10 @@ struct CrossEntropyVariant {
 };
 const CrossEntropyVariant variants[] = {
     {"mean", {}},
-    {"sum", {.reduction = ops::Reduction::sum}},
+    {"sum", {.reduction = ops::Reduction::Sum}},
     {"smoothed", {.label_smoothing = 0.1}},
     {"z_loss", {.z_loss = 0.05}},
-    {"all", {.label_smoothing = 0.2, .z_loss = 0.01, .reduction = ops::Reduction::sum}}};
+    {"all", {.label_smoothing = 0.2, .z_loss = 0.01, .reduction = ops::Reduction::Sum}}};
 
 void add_logits(Cases& out, const CrossEntropyVariant& variant, const Shape& shape) {
     const ops::CrossEntropyOptions options{variant.options.ignore_index, variant.options.label_smoothing,

@@ -52,7 +52,7 @@ TEST(CrossEntropy, ErrorsNameTheTargetAndTheVocabulary) {
 
 TEST(CrossEntropy, HugeLogitsDoNotOverflow) {
     const Tensor logits = Tensor::from({1e4f, 0.0f, -1e4f, 1e30f, 1e30f, -1e30f}, {2, 3});
-    EXPECT_NEAR(ops::cross_entropy(logits, Tensor::from(Targets{1, 0}, {2}), {.reduction = ops::Reduction::sum}).item(),
+    EXPECT_NEAR(ops::cross_entropy(logits, Tensor::from(Targets{1, 0}, {2}), {.reduction = ops::Reduction::Sum}).item(),
                 1e4 + std::log(2.0), 1e-2);
 }
 

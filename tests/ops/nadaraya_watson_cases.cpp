@@ -9,9 +9,9 @@ namespace {
 
 double kernel_of(ops::PoolingKernel kernel, double distance, double width) {
     switch (kernel) {
-        case ops::PoolingKernel::gaussian: return std::exp(-distance * distance / (2 * width * width));
-        case ops::PoolingKernel::boxcar: return distance <= width ? 1 : 0;
-        case ops::PoolingKernel::epanechnikov: return std::max(0.0, 1 - distance / width);
+        case ops::PoolingKernel::Gaussian: return std::exp(-distance * distance / (2 * width * width));
+        case ops::PoolingKernel::Boxcar: return distance <= width ? 1 : 0;
+        case ops::PoolingKernel::Epanechnikov: return std::max(0.0, 1 - distance / width);
     }
     return 0;
 }
@@ -50,17 +50,17 @@ struct NamedKernel {
 };
 
 const RegisterCases kernel_pooling_cases{[](Cases& out) {
-    const NamedKernel kernels[] = {{"gaussian", ops::PoolingKernel::gaussian},
-                                   {"boxcar", ops::PoolingKernel::boxcar},
-                                   {"epanechnikov", ops::PoolingKernel::epanechnikov}};
+    const NamedKernel kernels[] = {{"gaussian", ops::PoolingKernel::Gaussian},
+                                   {"boxcar", ops::PoolingKernel::Boxcar},
+                                   {"epanechnikov", ops::PoolingKernel::Epanechnikov}};
     for (const NamedKernel& named : kernels) {
         const auto add = [&](const char* label, std::int64_t n, const Shape& queries, const Shape& keys,
                              const Shape& values, double width) {
-            out.add({.name = text_of("kernel_pooling/", named.name, "/", label, "/", n),
+            out.add({.name = text_of("nadaraya_watson/", named.name, "/", label, "/", n),
                      .inputs = {{.shape = queries}, {.shape = keys}, {.shape = values}},
                      .op =
                          [=](const Tensors& in) {
-                             return Tensors{ops::kernel_pooling(in[0], in[1], in[2], named.kernel, width)};
+                             return Tensors{ops::nadaraya_watson(in[0], in[1], in[2], named.kernel, width)};
                          },
                      .reference = [=](const Tensors& in) { return reference(in, named.kernel, width); },
                      .cuda = true});

@@ -60,7 +60,7 @@ TEST(Random, NormalMoments) {
     EXPECT_NEAR(m.deviation, 2, 0.0075);
     EXPECT_NEAR(m.skew, 0, 0.0125);
     EXPECT_NEAR(m.kurtosis, 3, 0.025);
-    EXPECT_LT(m.low, 1 - 2 * 4.3);  // a million samples reach about 4.9 deviations
+    EXPECT_LT(m.low, 1 - 2 * 4.3);  // a million samples reach about 4.9 init_stds
     EXPECT_GT(m.high, 1 + 2 * 4.3);
 }
 

@@ -12,7 +12,7 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 struct Kind {
     const char* name;
     std::int64_t gates;
-    ops::RnnActivation activation = ops::RnnActivation::tanh;
+    ops::RnnActivation activation = ops::RnnActivation::Tanh;
     bool has_cell() const { return gates == 4; }
 };
 
@@ -23,7 +23,7 @@ void step(const Kind& kind, const std::vector<double>& input, const std::vector<
     for (std::size_t i = 0; i < width; ++i) {
         const auto both = [&](std::size_t gate) { return input[gate * width + i] + hidden[gate * width + i]; };
         if (kind.gates == 1) {
-            state[i] = kind.activation == ops::RnnActivation::tanh ? std::tanh(both(0)) : std::max(0.0, both(0));
+            state[i] = kind.activation == ops::RnnActivation::Tanh ? std::tanh(both(0)) : std::max(0.0, both(0));
         } else if (kind.gates == 3) {
             const double r = sigmoid(both(0)), z = sigmoid(both(1));
             const double n = std::tanh(input[2 * width + i] + r * hidden[2 * width + i]);
@@ -106,13 +106,13 @@ void add_case(Cases& out, const Kind& kind, const RecurrentSizes& sizes,
 }
 
 const RegisterCases recurrent_cases{[](Cases& out) {
-    const Kind kinds[] = {{"rnn", 1}, {"rnn_relu", 1, ops::RnnActivation::relu}, {"gru", 3}, {"lstm", 4}};
+    const Kind kinds[] = {{"rnn", 1}, {"rnn_relu", 1, ops::RnnActivation::Relu}, {"gru", 3}, {"lstm", 4}};
     for (const Kind& kind : kinds) {
         for (const std::int64_t n : odd_sizes) add_case(out, kind, {.batch = 2, .time = 3, .input = 5, .width = n});
         add_case(out, kind, {.batch = 1, .time = 1, .input = 33, .width = 8});
         add_case(out, kind, {.batch = 4, .time = 5, .input = 3, .width = 17}, {5, 0, 1, 3});
         // Among thousands of relu units some lie within a finite difference, or a rounding to bf16, of their kink.
-        if (kind.activation == ops::RnnActivation::tanh)
+        if (kind.activation == ops::RnnActivation::Tanh)
             add_case(out, kind, {.batch = 5, .time = 6, .input = 31, .width = 96});
     }
 }};

@@ -65,11 +65,11 @@ TEST(Recurrent, CellsStepByStepGiveTheSequence) {
     Tensor simple, gated;
     ops::LstmState memory;
     for (std::int64_t t = 0; t < 4; ++t) {
-        simple = ops::rnn_cell(at(t), simple, random_weights(1, 5, 7), ops::RnnActivation::relu);
+        simple = ops::rnn_cell(at(t), simple, random_weights(1, 5, 7), ops::RnnActivation::Relu);
         gated = ops::gru_cell(at(t), gated, random_weights(3, 5, 7));
         memory = ops::lstm_cell(at(t), memory, random_weights(4, 5, 7));
     }
-    const auto relu = ops::rnn(x, random_weights(1, 5, 7), {}, ops::RnnActivation::relu);
+    const auto relu = ops::rnn(x, random_weights(1, 5, 7), {}, ops::RnnActivation::Relu);
     EXPECT_LE(relative_error(simple, relu.state), 1e-14);
     EXPECT_LE(relative_error(gated, ops::gru(x, random_weights(3, 5, 7)).state), 1e-14);
     const ops::RecurrentResult lstm = ops::lstm(x, random_weights(4, 5, 7));

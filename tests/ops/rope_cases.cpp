@@ -14,7 +14,7 @@ Tensor turned(const Tensor& x, const Tensor& positions, const Tensor& frequencie
     const auto rate = frequencies.to_vector<float>();
     const auto batch = static_cast<std::size_t>(x.size(0)), time = static_cast<std::size_t>(x.size(1));
     const auto heads = static_cast<std::size_t>(x.size(2)), width = static_cast<std::size_t>(x.size(3));
-    const bool adjacent = options.pairing == ops::RopePairing::adjacent;
+    const bool adjacent = options.pairing == ops::RopePairing::Adjacent;
     for (std::size_t row = 0; row < batch * time * heads; ++row) {
         const std::size_t place = row / heads;
         const auto position = static_cast<float>(at[positions.rank() == 1 ? place % time : place]);
@@ -38,7 +38,7 @@ void add_rope(Cases& out, const std::string& label, const Shape& shape, std::int
     for (std::int64_t i = 0; i < count; ++i) positions.push_back(i * i * 7919 % 100003);  // far and near, not in order
     const Shape positions_shape = per_batch ? Shape{shape[0], shape[1]} : Shape{shape[1]};
     const Tensor frequencies = ops::rope_frequencies(rotary, 10000).inverse_frequencies;
-    out.add({.name = text_of("rope/", options.pairing == ops::RopePairing::adjacent ? "adjacent/" : "halves/", label),
+    out.add({.name = text_of("rope/", options.pairing == ops::RopePairing::Adjacent ? "adjacent/" : "halves/", label),
              .inputs = {{.shape = shape},
                         {.shape = positions_shape,
                          .differentiable = false,
@@ -53,7 +53,7 @@ void add_rope(Cases& out, const std::string& label, const Shape& shape, std::int
 }
 
 const RegisterCases rope_cases{[](Cases& out) {
-    for (const auto pairing : {ops::RopePairing::half_split, ops::RopePairing::adjacent}) {
+    for (const auto pairing : {ops::RopePairing::HalfSplit, ops::RopePairing::Adjacent}) {
         const ops::RopeOptions plain{.pairing = pairing};
         for (const std::int64_t n : odd_sizes) add_rope(out, text_of("time ", n), {2, n, 3, 8}, 8, false, plain);
         for (const std::int64_t n : odd_sizes)

@@ -37,19 +37,19 @@ TEST(RopeFrequencies, PlainOnes) {
 }
 
 TEST(RopeFrequencies, LinearDividesAll) {
-    const RopeScaling scaling{.kind = RopeScalingKind::linear, .factor = 4};
+    const RopeScaling scaling{.kind = RopeScalingKind::Linear, .factor = 4};
     expect_pairs(frequencies(128, 500000, scaling), [](double j) { return plain(500000, 128, j) / 4; });
 }
 
 TEST(RopeFrequencies, DynamicNtkIsPlainUpToTheOriginalLength) {
-    const RopeScaling scaling{.kind = RopeScalingKind::dynamic_ntk, .factor = 2, .original_length = 2048};
+    const RopeScaling scaling{.kind = RopeScalingKind::DynamicNtk, .factor = 2, .original_length = 2048};
     EXPECT_EQ(frequencies(64, 10000, scaling), frequencies(64, 10000, {}));
     EXPECT_EQ(frequencies(64, 10000, scaling, 100), frequencies(64, 10000, {}));
     EXPECT_EQ(frequencies(64, 10000, scaling, 2048), frequencies(64, 10000, {}));
 }
 
 TEST(RopeFrequencies, DynamicNtkRaisesTheBase) {
-    const RopeScaling scaling{.kind = RopeScalingKind::dynamic_ntk, .factor = 2, .original_length = 2048};
+    const RopeScaling scaling{.kind = RopeScalingKind::DynamicNtk, .factor = 2, .original_length = 2048};
     const auto values = frequencies(64, 10000, scaling, 8192);
     expect_pairs(values, [](double j) {
         const double base = 10000 * std::pow(2.0 * 8192 / 2048 - 1, 64.0 / 62);
@@ -69,7 +69,7 @@ double yarn_pair(double j, double theta, double width, double factor, YarnRamp r
 }
 
 TEST(RopeFrequencies, YarnKeepsFastPairsAndDividesSlowOnes) {
-    const RopeScaling scaling{.kind = RopeScalingKind::yarn, .factor = 40, .original_length = 4096};
+    const RopeScaling scaling{.kind = RopeScalingKind::Yarn, .factor = 40, .original_length = 4096};
     // Turns over 4096 positions: 4096 θ^(−2j/64) / 2π = 32 at j = 10.47…, 1 at j = 22.51….
     const double low = 64 * std::log(4096 / (32 * 2 * std::numbers::pi)) / (2 * std::log(10000.0));
     const double high = 64 * std::log(4096 / (2 * std::numbers::pi)) / (2 * std::log(10000.0));
@@ -92,7 +92,7 @@ TEST(RopeFrequencies, YarnKeepsFastPairsAndDividesSlowOnes) {
 
 TEST(RopeFrequencies, YarnRampOfNoLengthIsAStep) {
     // So short an original length that both ends fall on pair 0.
-    const RopeScaling scaling{.kind = RopeScalingKind::yarn, .factor = 4, .original_length = 6, .beta_fast = 1};
+    const RopeScaling scaling{.kind = RopeScalingKind::Yarn, .factor = 4, .original_length = 6, .beta_fast = 1};
     const auto values = frequencies(8, 10000, scaling);
     EXPECT_EQ(values[0], 1);
     for (std::size_t j = 1; j < 4; ++j)
@@ -100,7 +100,7 @@ TEST(RopeFrequencies, YarnRampOfNoLengthIsAStep) {
 }
 
 TEST(RopeFrequencies, YarnMagnitude) {
-    RopeScaling scaling{.kind = RopeScalingKind::yarn, .factor = std::exp(2.0), .original_length = 4096};
+    RopeScaling scaling{.kind = RopeScalingKind::Yarn, .factor = std::exp(2.0), .original_length = 4096};
     EXPECT_NEAR(ops::rope_frequencies(64, 10000, scaling).magnitude, 1.2, 1e-12);
     scaling.mscale = 0.5;
     EXPECT_NEAR(ops::rope_frequencies(64, 10000, scaling).magnitude, 1.2, 1e-12) << "one of the two is not enough";
@@ -115,7 +115,7 @@ TEST(RopeFrequencies, YarnMagnitude) {
 }
 
 TEST(RopeFrequencies, Llama3) {
-    const RopeScaling scaling{.kind = RopeScalingKind::llama3, .factor = 8, .original_length = 8192};
+    const RopeScaling scaling{.kind = RopeScalingKind::Llama3, .factor = 8, .original_length = 8192};
     const auto values = frequencies(128, 500000, scaling), unscaled = frequencies(128, 500000, {});
     int kept = 0, divided = 0, between = 0;
     for (std::size_t j = 0; j < values.size(); ++j) {
@@ -141,7 +141,7 @@ TEST(RopeFrequencies, Llama3) {
 
 TEST(RopeFrequencies, FactorOneChangesNothing) {
     for (const auto kind :
-         {RopeScalingKind::linear, RopeScalingKind::dynamic_ntk, RopeScalingKind::llama3, RopeScalingKind::yarn}) {
+         {RopeScalingKind::Linear, RopeScalingKind::DynamicNtk, RopeScalingKind::Llama3, RopeScalingKind::Yarn}) {
         const auto values = frequencies(64, 10000, {.kind = kind, .factor = 1, .original_length = 4096});
         expect_pairs(values, [](double j) { return plain(10000, 64, j); });
     }
@@ -151,8 +151,8 @@ TEST(RopeFrequencies, BadInputSaysWhat) {
     expect_error([] { ops::rope_frequencies(7, 10000); }, {"rope_frequencies", "7"});
     expect_error([] { ops::rope_frequencies(0, 10000); }, {"rope_frequencies", "0"});
     expect_error([] { ops::rope_frequencies(8, 0); }, {"rope_frequencies", "theta"});
-    expect_error([] { ops::rope_frequencies(8, 10, {.kind = RopeScalingKind::linear, .factor = 0}); }, {"factor"});
-    expect_error([] { ops::rope_frequencies(8, 10, {.kind = RopeScalingKind::yarn, .factor = 2}); },
+    expect_error([] { ops::rope_frequencies(8, 10, {.kind = RopeScalingKind::Linear, .factor = 0}); }, {"factor"});
+    expect_error([] { ops::rope_frequencies(8, 10, {.kind = RopeScalingKind::Yarn, .factor = 2}); },
                  {"original length"});
 }
 

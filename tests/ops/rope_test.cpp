@@ -12,8 +12,8 @@
 namespace tessera::testing {
 namespace {
 
-constexpr ops::RopeOptions halves{.pairing = ops::RopePairing::half_split};
-constexpr ops::RopeOptions adjacent{.pairing = ops::RopePairing::adjacent};
+constexpr ops::RopeOptions halves{.pairing = ops::RopePairing::HalfSplit};
+constexpr ops::RopeOptions adjacent{.pairing = ops::RopePairing::Adjacent};
 
 // (…, D) from pairs side by side to halves: element 2j goes to j, 2j + 1 to j + D/2.
 Tensor to_halves(const Tensor& x) {

@@ -67,7 +67,7 @@ TEST(Dropout, KeepsTheExpectedShareAndTheMean) {
         kept += value != 0;
         sum += value;
     }
-    EXPECT_NEAR(kept / 1e6, 0.7, 0.002);  // four standard deviations
+    EXPECT_NEAR(kept / 1e6, 0.7, 0.002);  // four standard init_stds
     EXPECT_NEAR(sum / 1e6, 1.0, 0.003);
 }
 

@@ -71,9 +71,9 @@ TEST(LineChart, NothingBreaksTheFile) {
 }
 
 TEST(LineChart, LongRunsStaySmallFiles) {
-    std::vector<evaluation::RunFigures> runs;
+    std::vector<evaluation::RunStats> runs;
     for (int run = 0; run < 8; ++run) {
-        evaluation::RunFigures& figures = runs.emplace_back(evaluation::RunFigures{.name = text_of("run ", run)});
+        evaluation::RunStats& figures = runs.emplace_back(evaluation::RunStats{.name = text_of("run ", run)});
         for (std::int64_t step = 1; step <= 100'000; ++step)
             figures.losses.push_back({step, 2 + 3 / std::sqrt(static_cast<double>(step))});
         figures.validation = {{50'000, 2.1}, {100'000, 2.05}};

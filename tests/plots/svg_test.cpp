@@ -11,9 +11,9 @@ std::size_t count_of(const std::string& text, const std::string& part) {
     return count;
 }
 
-TEST(Svg, TextsCannotBreakThePicture) {
+TEST(Svg, TextsCannotBreakTheImage) {
     Svg svg(10, 20);
-    svg.text(1, 2, "a<b & \x01\"c\">", {.anchor = Anchor::end, .turned = 45});
+    svg.text(1, 2, "a<b & \x01\"c\">", {.anchor = Anchor::End, .turned = 45});
     const std::string out = svg.finished();
     EXPECT_NE(out.find(">a&lt;b &amp;  \"c\"&gt;</text>"), out.npos) << out;
     EXPECT_NE(out.find("rotate(45 1 2)"), out.npos);

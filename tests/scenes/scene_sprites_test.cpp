@@ -76,10 +76,10 @@ TEST(SceneShapes, CoverTheirShareOfASquare) {
         for (const std::uint8_t cover : mask.cover) sum += cover;
         return static_cast<double>(sum) / (255.0 * 80 * 80);
     };
-    EXPECT_NEAR(share(SceneShape::square), 1, 1e-9);
-    EXPECT_NEAR(share(SceneShape::circle), 3.14159265 / 4, 0.005);
-    EXPECT_NEAR(share(SceneShape::triangle), 887.0 / 2048, 0.01);
-    EXPECT_NEAR(share(SceneShape::star), 0.34, 0.03);
+    EXPECT_NEAR(share(SceneShape::Square), 1, 1e-9);
+    EXPECT_NEAR(share(SceneShape::Circle), 3.14159265 / 4, 0.005);
+    EXPECT_NEAR(share(SceneShape::Triangle), 887.0 / 2048, 0.01);
+    EXPECT_NEAR(share(SceneShape::Star), 0.34, 0.03);
     for (std::size_t shape = 0; shape < shape_names.size(); ++shape) {
         const Mask mask = shape_mask(static_cast<SceneShape>(shape), 31);
         for (std::int64_t y = 0; y < mask.height && shape != 1; ++y)
@@ -90,10 +90,10 @@ TEST(SceneShapes, CoverTheirShareOfASquare) {
     }
 }
 
-TEST(ContactSheet, HoldsEveryPictureAndItsTexts) {
+TEST(ContactSheet, HoldsEveryImageAndItsTexts) {
     formats::Image red(100, 100);
     for (std::size_t i = 0; i < red.pixels.size(); i += 3) red.pixels[i] = 255;
-    const std::vector<SheetEntry> entries(5, {red, "what is it?", "a red picture"});
+    const std::vector<SheetEntry> entries(5, {red, "what is it?", "a red image"});
     const formats::Image sheet = contact_sheet(entries, 3);
     std::size_t red_pixels = 0, black_pixels = 0;
     for (std::size_t i = 0; i < sheet.pixels.size(); i += 3) {
@@ -106,7 +106,7 @@ TEST(ContactSheet, HoldsEveryPictureAndItsTexts) {
     const std::vector<SheetEntry> boxed(1, {red, "detect x", "<loc0100><loc0100><loc0900><loc0900> x"});
     const formats::Image framed = contact_sheet(boxed, 1);
     EXPECT_GT(std::count(framed.pixels.begin(), framed.pixels.end(), 25), 100);  // green of the frame's red
-    expect_error([] { contact_sheet({}, 3); }, {"0 pictures"});
+    expect_error([] { contact_sheet({}, 3); }, {"0 images"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Scenes: the same bits however they are made, things where their boxes say, answers that the picture bears out.
+// Scenes: the same bits however they are made, things where their boxes say, answers that the image bears out.
 #include "tessera/scenes/scenes.h"
 
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ using testing::shapes_only;
 constexpr std::int64_t looked_at = 300;
 
 bool same(const Scene& a, const Scene& b) {
-    return a.picture == b.picture && a.prefix == b.prefix && a.suffix == b.suffix && a.task == b.task &&
-           a.text == b.text && a.objects.size() == b.objects.size();
+    return a.image == b.image && a.prefix == b.prefix && a.suffix == b.suffix && a.task == b.task && a.text == b.text &&
+           a.objects.size() == b.objects.size();
 }
 
 std::vector<Scene> made(const Scenes& scenes, std::int64_t count) {
@@ -47,11 +47,11 @@ TEST(Scenes, AnyOrderAndAnyNumberOfThreadsGiveTheSameBits) {
     for (std::int64_t i = 59; i >= 0; --i) {
         const Scene &one = side_by_side[static_cast<std::size_t>(i)], other = again.at(i);
         EXPECT_TRUE(same(one, other)) << i;
-        EXPECT_EQ(one.picture.width, 112);
+        EXPECT_EQ(one.image.width, 112);
         EXPECT_EQ(again.texts_at(i).suffix, one.suffix);
-        EXPECT_TRUE(again.texts_at(i).picture.pixels.empty());
+        EXPECT_TRUE(again.texts_at(i).image.pixels.empty());
     }
-    EXPECT_FALSE(side_by_side[0].picture == side_by_side[1].picture);
+    EXPECT_FALSE(side_by_side[0].image == side_by_side[1].image);
     EXPECT_FALSE(same(set.open(everything + R"(, "size": 64)").at(0), side_by_side[0]));
 }
 
@@ -65,7 +65,7 @@ TEST(Scenes, EveryMachineMakesTheseBits) {
     };
     for (std::int64_t i = 0; i < 40; ++i) {
         const Scene scene = scenes.at(i);
-        add(scene.picture.pixels);
+        add(scene.image.pixels);
         add(scene.prefix + scene.suffix);
     }
     EXPECT_EQ(hash, 7559692378125239164u);
@@ -78,7 +78,7 @@ TEST(Scenes, ThingsLieInTheirBoxesAndReachTheirEdges) {
         const Scene scene = scenes.at(i);
         const formats::Image ground = scenes.background_at(i);
         const auto differs = [&](std::int64_t x, std::int64_t y) {
-            return !std::equal(ground.row(y) + x * 3, ground.row(y) + x * 3 + 3, scene.picture.row(y) + x * 3);
+            return !std::equal(ground.row(y) + x * 3, ground.row(y) + x * 3 + 3, scene.image.row(y) + x * 3);
         };
         std::vector<data::Detection::Box> reached(scene.objects.size(), {112, 112, 0, 0});
         for (std::int64_t y = 0; y < 112; ++y)
@@ -230,7 +230,7 @@ void check_caption(const Scene& scene) {
     EXPECT_EQ(things, static_cast<std::int64_t>(scene.objects.size())) << scene.suffix;
 }
 
-TEST(Scenes, AnswersAreWhatThePictureShows) {
+TEST(Scenes, AnswersAreWhatTheImageShows) {
     const SceneSet set;
     const Scenes scenes = set.open(everything);
     std::map<SceneTask, int> tasks;
@@ -239,17 +239,17 @@ TEST(Scenes, AnswersAreWhatThePictureShows) {
         ++tasks[scene.task];
         ASSERT_FALSE(scene.objects.empty());
         switch (scene.task) {
-            case SceneTask::caption: check_caption(scene); break;
-            case SceneTask::count: check_count(scene); break;
-            case SceneTask::where: check_where(scene); break;
-            case SceneTask::detect: check_detect(scene); break;
-            case SceneTask::detect_all: check_detect_all(scene); break;
-            case SceneTask::ocr:
+            case SceneTask::Caption: check_caption(scene); break;
+            case SceneTask::Count: check_count(scene); break;
+            case SceneTask::Where: check_where(scene); break;
+            case SceneTask::Detect: check_detect(scene); break;
+            case SceneTask::DetectAll: check_detect_all(scene); break;
+            case SceneTask::Ocr:
                 EXPECT_EQ(scene.prefix, "ocr");
                 EXPECT_EQ(scene.suffix, scene.text);
                 EXPECT_EQ(
                     std::count_if(scene.objects.begin(), scene.objects.end(),
-                                  [](const SceneObject& object) { return object.kind == SceneObject::Kind::text; }),
+                                  [](const SceneObject& object) { return object.kind == SceneObject::Kind::Text; }),
                     1);
                 EXPECT_GE(named(scene, scene.text), 1);
         }
@@ -268,7 +268,7 @@ TEST(Scenes, CountsAndTextsAreSpread) {
     int numbers = 0, capitals = 0, words = 0;
     for (std::int64_t i = 0; i < 200; ++i) {
         const Scene scene = reading.texts_at(i);
-        EXPECT_EQ(scene.task, SceneTask::ocr);
+        EXPECT_EQ(scene.task, SceneTask::Ocr);
         numbers += std::regex_match(scene.text, std::regex("\\d{1,5}"));
         capitals += std::regex_match(scene.text, std::regex("[A-Z]{2,8}"));
         words += std::regex_match(scene.text, std::regex("[A-Z]?[a-z]{2,8}"));
@@ -295,18 +295,18 @@ TEST(Scenes, EachSettingChangesWhatItSays) {
     const SceneSet set;
     const Scenes plain = set.open(everything + R"(, "shapes": false, "tasks": {"detect": 1})");
     for (std::int64_t i = 0; i < 30; ++i)
-        for (const SceneObject& object : plain.at(i).objects) EXPECT_EQ(object.kind, SceneObject::Kind::object);
+        for (const SceneObject& object : plain.at(i).objects) EXPECT_EQ(object.kind, SceneObject::Kind::Object);
     const Scenes shapes = set.open(shapes_only);
     for (std::int64_t i = 0; i < 30; ++i)
-        for (const SceneObject& object : shapes.at(i).objects) EXPECT_EQ(object.kind, SceneObject::Kind::shape);
+        for (const SceneObject& object : shapes.at(i).objects) EXPECT_EQ(object.kind, SceneObject::Kind::Shape);
     const std::string reading = R"("seed": 5, "tasks": {"ocr": 1}, "fonts": )";
-    EXPECT_FALSE(set.open(reading + R"(["DejaVuSans.ttf"])").at(3).picture ==
-                 set.open(reading + R"(["DejaVuSerif.ttf"])").at(3).picture);
+    EXPECT_FALSE(set.open(reading + R"(["DejaVuSans.ttf"])").at(3).image ==
+                 set.open(reading + R"(["DejaVuSerif.ttf"])").at(3).image);
     EXPECT_FALSE(same(set.open(R"("seed": 6, "fonts": [], "tasks": {"detect": 1})").at(0),
                       set.open(R"("seed": 7, "fonts": [], "tasks": {"detect": 1})").at(0)));
     for (const std::int64_t size : {32, 448}) {
         const Scenes scenes = set.open(everything + ", \"size\": " + std::to_string(size));
-        for (std::int64_t i = 0; i < 20; ++i) EXPECT_EQ(scenes.at(i).picture.height, size);
+        for (std::int64_t i = 0; i < 20; ++i) EXPECT_EQ(scenes.at(i).image.height, size);
     }
 }
 
@@ -395,7 +395,7 @@ TEST(Scenes, BadFilesAreNamedWithTheirField) {
     expect_error([&] { scenes.at(-1); }, {"no scene -1"});
     set.folder.write("parts/fonts/broken.ttf", "not a font");
     refuse(R"("fonts": ["broken.ttf"])", {"broken.ttf", "not a font"});
-    set.folder.write("parts/emoji/plain/key.png", "not a picture");
+    set.folder.write("parts/emoji/plain/key.png", "not an image");
     refuse(R"("styles": ["plain"], "objects": ["key", "dog"])", {"key.png"});
 }
 
@@ -412,21 +412,21 @@ TEST(Scenes, WordsAreEnglish) {
     EXPECT_GE(default_objects().size(), 24u);
 }
 
-TEST(PictureExamples, LinesAndScenesAreOneSet) {
+TEST(ImageExamples, LinesAndScenesAreOneSet) {
     const SceneSet set;
     const Scenes scenes = set.open(shapes_only);
-    formats::write_png(set.folder / "one.png", scenes.at(7).picture);
+    formats::write_png(set.folder / "one.png", scenes.at(7).image);
     set.folder.write("lines.jsonl", R"({"image": "one.png", "prefix": "say", "suffix": "seven"})");
     const auto examples =
-        training::open_picture_examples({(set.folder / "lines.jsonl").string(), set.file(shapes_only).string()});
+        training::open_image_examples({(set.folder / "lines.jsonl").string(), set.file(shapes_only).string()});
     ASSERT_EQ(examples->size(), 401);
     EXPECT_EQ(examples->at(0).suffix, "seven");
-    EXPECT_EQ(examples->at(0).picture, scenes.at(7).picture);
-    EXPECT_EQ(examples->at(8).picture, scenes.at(7).picture);
+    EXPECT_EQ(examples->at(0).image, scenes.at(7).image);
+    EXPECT_EQ(examples->at(8).image, scenes.at(7).image);
     EXPECT_EQ(examples->at(8).prefix, scenes.at(7).prefix);
     EXPECT_NE(examples->where(0).find("lines.jsonl: line 1"), std::string::npos);
     EXPECT_NE(examples->where(8).find("scene 7"), std::string::npos);
-    expect_error([] { training::open_picture_examples({}); }, {"no pictures"});
+    expect_error([] { training::open_image_examples({}); }, {"no images"});
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ class GgufBuilder {
     }
 
     GgufRecord& tensor(const std::string& name, const Tensor& values) {
-        const Tensor dense = values.contiguous_copy_if_needed();
+        const Tensor dense = values.contiguous();
         GgufRecord record{.name = name, .dimensions = {}, .type = file_types().at(values.dtype())};
         for (int dim = values.rank() - 1; dim >= 0; --dim)
             record.dimensions.push_back(static_cast<std::uint64_t>(values.size(dim)));

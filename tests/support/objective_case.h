@@ -18,7 +18,7 @@ class ObjectiveCase {
     // `recipe` without data.train, which is the file (or folder) of that name in the case's folder.
     ObjectiveCase(const TemporaryFolder& folder, const std::string& recipe, const std::string& data)
         : folder_(folder), recipe_(read(recipe, (folder / data).string())) {
-        start_ = training::starting_model(recipe_, {.workshop = folder.path() / "cache"});
+        start_ = training::initial_model(recipe_, {.tokenizer_dir = folder.path() / "cache"});
         if (start_.tokenizer) tokenizer = start_.tokenizer;
     }
 
@@ -48,7 +48,7 @@ class ObjectiveCase {
 
     const TemporaryFolder& folder_;
     training::Recipe recipe_;
-    training::StartingModel start_;
+    training::InitialModel start_;
 };
 
 inline std::vector<std::int64_t> values_of(const Tensor& tensor) { return tensor.to_vector<std::int64_t>(); }

@@ -105,7 +105,7 @@ Tensor scrambled_layout(const Tensor& x) {
 
 bool same_bits(const Tensor& a, const Tensor& b) {
     if (!(a.shape() == b.shape()) || a.dtype() != b.dtype()) return false;
-    const Tensor x = a.detach().to(cpu).contiguous_copy_if_needed(), y = b.detach().to(cpu).contiguous_copy_if_needed();
+    const Tensor x = a.detach().to(cpu).contiguous(), y = b.detach().to(cpu).contiguous();
     return std::memcmp(x.view().data, y.view().data, static_cast<std::size_t>(bytes_of(x.dtype(), x.elements()))) == 0;
 }
 

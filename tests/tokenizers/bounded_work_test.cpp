@@ -23,7 +23,7 @@ namespace {
 
 using formats::Json;
 
-Json json_of(const std::string& text) { return Json::parse(text, "test"); }
+Json to_json(const std::string& text) { return Json::parse(text, "test"); }
 
 std::string run_of_a(std::size_t count) { return std::string(count, 'a'); }
 
@@ -41,7 +41,7 @@ const char* const few_letters =
     R"({"type": "BPE", "vocab": {"a": 0, "b": 1, " ": 2, "x": 3, "aa": 4}, "merges": ["a a"], "unk_token": "x"})";
 
 std::shared_ptr<Tokenizer> file_with(const char* field, Json component) {
-    Json file = Json::object().set("model", json_of(few_letters));
+    Json file = Json::object().set("model", to_json(few_letters));
     file.set(field, std::move(component));
     return parse_tokenizer_json(file, "tokenizer.json");
 }
@@ -54,7 +54,7 @@ TEST(Stages, AreLimitedInNumberAndDepth) {
                  {"post_processor", "processors", R"({"type": "ByteLevel"})"},
                  {"decoder", "decoders", R"({"type": "Fuse"})"}};
     for (const auto& kind : kinds) {
-        const Json item = json_of(kind.item);
+        const Json item = to_json(kind.item);
         testing::expect_error([&] { file_with(kind.component, sequence_of(kind.list, list_of(item, 8000))); },
                               {"tokenizer.json: ", kind.component, "256 stages"});
         const auto most = file_with(kind.component, sequence_of(kind.list, list_of(item, 255)));
@@ -67,7 +67,7 @@ TEST(Stages, AreLimitedInNumberAndDepth) {
 
 TEST(Growth, IsInProportionToTheText) {
     const auto refuses = [](const char* field, const char* list, const std::string& items, const std::string& text) {
-        const auto tokenizer = file_with(field, sequence_of(list, json_of(items)));
+        const auto tokenizer = file_with(field, sequence_of(list, to_json(items)));
         testing::expect_error([&] { tokenizer->decode(tokenizer->encode(text)); }, {"tokenizer.json: ", field});
     };
     const auto times = [](const char* item, int count) {
@@ -96,9 +96,9 @@ TEST(Growth, IsInProportionToTheText) {
             run_of_a(1 << 20));
     refuses("normalizer", "normalizers", R"([{"type": "Prepend", "prepend": ")" + run_of_a(2 << 20) + R"("}])", "a");
     // An added token is normalized when the file is read.
-    Json file = Json::object().set("model", json_of(few_letters));
-    file.set("normalizer", sequence_of("normalizers", json_of(times(R"({"type": "ByteLevel"})", 60))));
-    file.set("added_tokens", json_of(R"([{"id": 9, "content": "é", "normalized": true}])"));
+    Json file = Json::object().set("model", to_json(few_letters));
+    file.set("normalizer", sequence_of("normalizers", to_json(times(R"({"type": "ByteLevel"})", 60))));
+    file.set("added_tokens", to_json(R"([{"id": 9, "content": "é", "normalized": true}])"));
     testing::expect_error([&] { parse_tokenizer_json(file, "tokenizer.json"); }, {"tokenizer.json: normalizer"});
 }
 
@@ -106,7 +106,7 @@ TEST(Template, IsLimitedInItemsTextsAndIds) {
     const auto refuses = [](const std::string& single, int ids, const char* what) {
         std::string list = "1";
         for (int i = 1; i < ids; ++i) list += ",1";
-        const Json around = json_of(R"({"type": "TemplateProcessing", "single": [)" + single +
+        const Json around = to_json(R"({"type": "TemplateProcessing", "single": [)" + single +
                                     R"(], "pair": [], "special_tokens": {"s": {"id": "s", "ids": [)" + list + "]}}}");
         testing::expect_error([&] { file_with("post_processor", around); }, {"tokenizer.json: post_processor.", what});
     };
@@ -240,19 +240,19 @@ std::string runs_of_a(std::size_t bytes) {
 TEST(Models, MatchLongTokensInLinearTime) {
     const std::string text = runs_of_a(600'000), never = run_of_a(500'000) + "c";
     const auto unigram = [](const std::string& more) {
-        return json_of(R"({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["?", 0], ["a", -1], ["aa", -1.5],
+        return to_json(R"({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["?", 0], ["a", -1], ["aa", -1.5],
                           ["aaaa", -3.5], ["ab", -1.25])" +
                        more + "]}}");
     };
     expect_same(unigram(""), unigram(R"(, [")" + never + R"(", -1])"), text);
     const auto word_piece = [](const std::string& more) {
-        return json_of(R"({"model": {"type": "WordPiece", "unk_token": "?", "max_input_chars_per_word": 10000000,
+        return to_json(R"({"model": {"type": "WordPiece", "unk_token": "?", "max_input_chars_per_word": 10000000,
                           "vocab": {"?": 0, "a": 1, "##a": 2, "##aaaa": 3, "##b": 4, "##ab": 5)" +
                        more + "}}}");
     };
     expect_same(word_piece(""), word_piece(R"(, "##)" + never + R"(": 6)"), text);
     const auto added = [](const std::string& more) {
-        return json_of(R"({"added_tokens": [{"id": 9, "content": "aaab"})" + more + R"(], "model": )" + few_letters +
+        return to_json(R"({"added_tokens": [{"id": 9, "content": "aaab"})" + more + R"(], "model": )" + few_letters +
                        "}");
     };
     expect_same(added(""), added(R"(, {"id": 10, "content": ")" + never + R"("})"), text);
@@ -275,8 +275,8 @@ TEST(Models, MatchLongTokensInLinearTime) {
     // A literal, too.
     const auto literal =
         file_with("pre_tokenizer",
-                  json_of(R"({"type": "Split", "behavior": "Isolated", "pattern": {"String": ")" + never + R"("}})"));
-    EXPECT_EQ(literal->encode(text), file_with("decoder", json_of(R"({"type": "Fuse"})"))->encode(text));
+                  to_json(R"({"type": "Split", "behavior": "Isolated", "pattern": {"String": ")" + never + R"("}})"));
+    EXPECT_EQ(literal->encode(text), file_with("decoder", to_json(R"({"type": "Fuse"})"))->encode(text));
 }
 
 // The path through a whole text, which the model settles stretch by stretch.
@@ -313,7 +313,7 @@ TEST(Models, SettleLongTextsToTheSamePath) {
 
 TEST(Models, HaveNoLongAffixes) {
     for (const char* field : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-        Json model = json_of(few_letters);
+        Json model = to_json(few_letters);
         model.set(field, run_of_a(17));
         testing::expect_error([&] { parse_tokenizer_json(Json::object().set("model", model), "tokenizer.json"); },
                               {"tokenizer.json: model.", field, "16"});
@@ -327,7 +327,7 @@ TEST(RankFile, PutsLongTokensTogetherInLinearTime) {
     std::string base64;
     for (int i = 0; i < 1'000'000; ++i) base64 += "QUFB";  // AAA
     text += "QUE= 3\n" + base64 + " 4\n";
-    const auto tokenizer = parse_rank_file(text, {}, "test.tiktoken");
+    const auto tokenizer = parse_tiktoken_file(text, {}, "test.tiktoken");
     EXPECT_EQ(tokenizer->encode("AA", false), Ids{3});
     EXPECT_EQ(tokenizer->encode(std::string(3'000'000, 'A'), false), Ids{4});
 }
@@ -345,7 +345,7 @@ TEST(TokenizerFolder, TakesManyNamedTokens) {
 }
 
 TEST(Decoder, KeepsWhatMayBeStrippedAsACount) {
-    const auto tokenizer = file_with("decoder", json_of(R"({"type": "Sequence", "decoders": [{"type": "Fuse"},
+    const auto tokenizer = file_with("decoder", to_json(R"({"type": "Sequence", "decoders": [{"type": "Fuse"},
         {"type": "Strip", "content": "a", "start": 1, "stop": 1000000000}]})"));
     EXPECT_EQ(tokenizer->decode(tokenizer->encode(run_of_a(1'000'000) + "b" + run_of_a(1'000'000))),
               run_of_a(999'999) + "b");

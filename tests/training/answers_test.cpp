@@ -21,26 +21,26 @@ using testing::TemporaryFolder;
 TEST(HighestScores, EachRowIsAQuestion) {
     const Tensor scores = Tensor::from(std::vector<float>{1, 3, 2, 9, 0, 0, -5, -4, -3, 0, 0, 0}, {4, 3});
     const auto count = [&](const std::vector<std::int64_t>& labels) {
-        const Answers answers = highest_scores(scores, Tensor::from(labels, {4}));
-        return std::pair(answers.right, answers.all);
+        const Accuracy answers = highest_logits(scores, Tensor::from(labels, {4}));
+        return std::pair(answers.correct, answers.total);
     };
     EXPECT_EQ(count({1, 0, 2, 0}), std::pair(std::int64_t{4}, std::int64_t{4}));
     EXPECT_EQ(count({1, 1, 2, 2}), std::pair(std::int64_t{2}, std::int64_t{4}));
     EXPECT_EQ(count({-100, 1, 2, -100}), std::pair(std::int64_t{1}, std::int64_t{2}));
-    testing::expect_error([&] { highest_scores(scores, Tensor::from(std::vector<std::int64_t>{1}, {1})); },
+    testing::expect_error([&] { highest_logits(scores, Tensor::from(std::vector<std::int64_t>{1}, {1})); },
                           {"labels", "(4, 3)"});
 }
 
 TEST(HighestScores, ATextIsRightWhereAllOfItIs) {
     // Three texts of two tokens; the last token of the third is padding.
     const Tensor scores = Tensor::from(std::vector<float>{0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1}, {3, 2, 2});
-    const Answers answers =
-        highest_scores(scores, Tensor::from(std::vector<std::int64_t>{1, 0, 1, 0, 0, -100}, {3, 2}));
-    EXPECT_EQ(answers.all, 3);
-    EXPECT_EQ(answers.right, 2);
+    const Accuracy answers =
+        highest_logits(scores, Tensor::from(std::vector<std::int64_t>{1, 0, 1, 0, 0, -100}, {3, 2}));
+    EXPECT_EQ(answers.total, 3);
+    EXPECT_EQ(answers.correct, 2);
 }
 
-// Seven pictures of one class, in batches of three: whatever the model says, it says of all of them.
+// Seven images of one class, in batches of three: whatever the model says, it says of all of them.
 TEST(Evaluate, CountsEveryExampleOnce) {
     const TemporaryFolder folder;
     for (const char* name : {"dark", "light"})
@@ -54,13 +54,13 @@ TEST(Evaluate, CountsEveryExampleOnce) {
         if (name == "classifier.bias") tensor->copy_from(Tensor::from(std::vector<float>{1, -1}, {2}));
     const auto objective = test.make();
     const Evaluation all = evaluate(test.model(), *objective, test.recipe(), cpu, 100);
-    EXPECT_EQ(all.answers.all, 7);
-    EXPECT_EQ(all.answers.right, 7);
+    EXPECT_EQ(all.answers.total, 7);
+    EXPECT_EQ(all.answers.correct, 7);
     EXPECT_EQ(all.answers.share(), 1);
-    EXPECT_EQ(evaluate(test.model(), *objective, test.recipe(), cpu, 4).answers.all, 4);
+    EXPECT_EQ(evaluate(test.model(), *objective, test.recipe(), cpu, 4).answers.total, 4);
     for (const auto& [name, tensor] : nn::parameters(test.model()))
         if (name == "classifier.bias") tensor->copy_from(Tensor::from(std::vector<float>{-1, 1}, {2}));
-    EXPECT_EQ(evaluate(test.model(), *objective, test.recipe(), cpu, 100).answers.right, 0);
+    EXPECT_EQ(evaluate(test.model(), *objective, test.recipe(), cpu, 100).answers.correct, 0);
 }
 
 using Values = std::vector<float>;
@@ -155,7 +155,7 @@ TEST(HeldOut, TheLastExamplesAreEvaluatedOnAndNotLearnedFrom) {
     const HeldOut held_out(*all, 2);
     EXPECT_EQ(held_out.batch({0, 1}, {}).inputs.labels.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 0}));
     const Evaluation found = trainer.evaluate(held_out);
-    EXPECT_EQ(found.answers.all, 2);
+    EXPECT_EQ(found.answers.total, 2);
     EXPECT_EQ(held_out.batch({0, 1}, {}).inputs.input_ids.to_vector<std::int64_t>(),
               all->batch({3, 4}, {}).inputs.input_ids.to_vector<std::int64_t>());
 }
@@ -170,7 +170,7 @@ TEST(HeldOut, SomethingMustBeLeft) {
 
 TEST(UsualObjective, IsToldByTheModel) {
     const auto objective = [](const std::string& config) {
-        return usual_objective(*models::build({formats::Json::parse(config, "config.json"), "config.json"}));
+        return default_objective(*models::build({formats::Json::parse(config, "config.json"), "config.json"}));
     };
     EXPECT_EQ(objective(R"({"model_type": "vit", "num_labels": 3})"), "classify");
     EXPECT_EQ(objective(R"({"model_type": "autoencoder", "input_width": 16, "encoder_widths": [4]})"), "autoencode");

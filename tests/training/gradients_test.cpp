@@ -18,8 +18,7 @@ namespace fs = std::filesystem;
 
 double norm_of(const Tensor& x) {
     double squares = 0;
-    for (const double value : x.detach().to(DType::F64).contiguous_copy_if_needed().to_vector<double>())
-        squares += value * value;
+    for (const double value : x.detach().to(DType::F64).contiguous().to_vector<double>()) squares += value * value;
     return std::sqrt(squares);
 }
 

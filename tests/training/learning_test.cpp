@@ -24,11 +24,11 @@ void write_bars(const TemporaryFolder& folder, const std::string& name, std::uin
                 labels = std::string{0, 0, 8, 1} + big_endian(count);
     for (std::uint32_t i = 0; i < count; ++i) {
         const std::uint32_t label = i % 10, draw = (i + seed) * 2654435761u;
-        std::string picture(28 * 28, 0);
+        std::string image(28 * 28, 0);
         for (std::uint32_t row = 0; row < 2; ++row)
             for (std::uint32_t column = draw % 7; column < 16 + draw / 7 % 11; ++column)
-                picture[(2 * label + 4 + row) * 28 + column] = static_cast<char>(200 + draw % 50);
-        images += picture;
+                image[(2 * label + 4 + row) * 28 + column] = static_cast<char>(200 + draw % 50);
+        images += image;
         labels += static_cast<char>(label);
     }
     folder.write(name + "-images-idx3-ubyte", images);
@@ -58,9 +58,9 @@ const std::string rebuilder = R"(model={"model_type": "autoencoder", "input_widt
 const std::string classifier = R"(model={"model_type": "mlp_classifier", "input_width": 784,
     "hidden_widths": [256, 256, 256], "classes": 10, "initializer_range": 0.06})";
 
-class Pictures : public ::testing::Test {
+class Images : public ::testing::Test {
    protected:
-    Pictures() {
+    Images() {
         write_bars(folder_, "train", 200, 1);
         write_bars(folder_, "test", 50, 1000);
     }
@@ -77,14 +77,14 @@ class Pictures : public ::testing::Test {
     TemporaryFolder folder_;
 };
 
-TEST_F(Pictures, AVisionTransformerLearns) {
+TEST_F(Images, AVisionTransformerLearns) {
     const Outcome outcome =
         learn(folder_, "mnist-vit.quick.json", settings({"steps=60", "optimizer.learning_rate=0.004"}), "vit");
-    EXPECT_EQ(outcome.result.answers.all, 50);
+    EXPECT_EQ(outcome.result.answers.total, 50);
     EXPECT_GT(outcome.result.answers.share(), 0.8);
 }
 
-TEST_F(Pictures, LayersOfAnAutoencoderLearnOneAfterAnotherAndAClassifierStartsFromThem) {
+TEST_F(Images, LayersOfAnAutoencoderLearnOneAfterAnotherAndAClassifierStartsFromThem) {
     const Outcome layers = learn(folder_, "mnist-autoencoder.quick.json", settings({"steps=90", rebuilder}), "layers");
     for (std::size_t layer = 0; layer < 3; ++layer)
         EXPECT_LT(layers.losses[30 * layer + 29], 0.7 * layers.losses[30 * layer]) << "layer " << layer;
@@ -94,7 +94,7 @@ TEST_F(Pictures, LayersOfAnAutoencoderLearnOneAfterAnotherAndAClassifierStartsFr
     EXPECT_GT(classes.result.answers.share(), 0.9);
 }
 
-TEST_F(Pictures, LayersOfAClassifierLearnOneAfterAnother) {
+TEST_F(Images, LayersOfAClassifierLearnOneAfterAnother) {
     const Outcome layers = learn(folder_, "mnist-supervised.quick.json", settings({"steps=90", classifier}), "layers");
     for (std::size_t layer = 0; layer < 3; ++layer) EXPECT_LT(layers.losses[30 * layer + 29], 1.0) << layer;
     EXPECT_GT(layers.result.answers.share(), 0.9);
@@ -153,7 +153,7 @@ TEST_F(Letters, SettingsCanBeChosenOnLettersHeldOut) {
     const Outcome outcome = learn(
         folder_, "bert-spam.quick.json",
         settings(".tsv", {"steps=2", "data.validation=[]", "data.held_out=20", "tokenizer=characters"}), "held-out");
-    EXPECT_EQ(outcome.result.answers.all, 20);
+    EXPECT_EQ(outcome.result.answers.total, 20);
 }
 
 TEST_F(Letters, AnEncoderDecoderAnswersInWords) {
@@ -163,7 +163,7 @@ TEST_F(Letters, AnEncoderDecoderAnswersInWords) {
                                                     "\"d_ff\": 64, \"num_layers\": 1, \"num_heads\": 4, "
                                                     "\"dropout_rate\": 0, \"initializer_range\": 0.1}"}),
                                   "answers");
-    EXPECT_EQ(answers.result.answers.all, 40);
+    EXPECT_EQ(answers.result.answers.total, 40);
     EXPECT_GT(answers.result.answers.share(), 0.9);
 }
 

@@ -38,7 +38,7 @@ struct Llama : nn::Module {
             parts.feed_forward =
                 std::make_unique<nn::FeedForward>(nn::FeedForwardSettings{.width = width,
                                                                           .hidden = hidden_width,
-                                                                          .activation = nn::Activation::silu,
+                                                                          .activation = nn::Activation::Silu,
                                                                           .gated = true,
                                                                           .has_bias = false});
             parts.attention_norm = std::make_unique<nn::RmsNorm>(width, eps);
@@ -89,7 +89,7 @@ void expect_same_curve(bool recompute) {
     const ParameterBuffer buffer(trained);
     AdamW optimizer(buffer, {.beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .weight_decay = 0.1});
     const Schedule schedule{
-        .kind = ScheduleKind::cosine, .peak = 0.003, .warmup_steps = 5, .total_steps = 20, .floor_fraction = 0.1};
+        .kind = ScheduleKind::Cosine, .peak = 0.003, .warmup_steps = 5, .total_steps = 20, .floor_fraction = 0.1};
     const auto losses = expected["losses"].to_vector<double>(), norms = expected["grad_norms"].to_vector<double>(),
                rates = expected["lrs"].to_vector<double>();
     for (std::int64_t step = 0; step < 20; ++step) {

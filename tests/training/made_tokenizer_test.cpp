@@ -13,7 +13,7 @@ using tokenizers::Ids;
 
 class Made : public ::testing::Test {
    protected:
-    std::shared_ptr<const tokenizers::Tokenizer> make(MadeOf kind, std::int64_t sentinels = 0) const {
+    std::shared_ptr<const tokenizers::Tokenizer> make(TokenizerKind kind, std::int64_t sentinels = 0) const {
         make_tokenizer({.kind = kind, .data = {data_}, .sentinels = sentinels}, folder_ / "tokenizer");
         return tokenizers::open_tokenizer(folder_ / "tokenizer");
     }
@@ -25,8 +25,8 @@ class Made : public ::testing::Test {
 };
 
 TEST_F(Made, Words) {
-    const auto tokenizer = make(MadeOf::words);
-    // Five named tokens, then "!", ":", "<", ">", "heart", "red", "unk", "é": no part of a picture's path.
+    const auto tokenizer = make(TokenizerKind::Words);
+    // Five named tokens, then "!", ":", "<", ">", "heart", "red", "unk", "é": no part of an image's path.
     EXPECT_EQ(tokenizer->size(), 5 + 8);
     EXPECT_EQ(tokenizer->encode("red  heart!"), (Ids{10, 9, 5}));
     EXPECT_EQ(tokenizer->encode("red cat"), (Ids{10, 3}));  // a word that is not known
@@ -36,13 +36,13 @@ TEST_F(Made, Words) {
 }
 
 TEST_F(Made, CharactersAndBytes) {
-    const auto characters = make(MadeOf::characters, 2);
+    const auto characters = make(TokenizerKind::Characters, 2);
     const Ids ids = characters->encode("heé");
     EXPECT_EQ(ids.size(), 3u);
     EXPECT_EQ(characters->decode(ids), "heé");
     EXPECT_EQ(characters->encode("9"), (Ids{3}));  // stands in a path only
     EXPECT_EQ(characters->encode("<extra_id_1>"), (Ids{6}));
-    const auto bytes = make(MadeOf::bytes);
+    const auto bytes = make(TokenizerKind::Bytes);
     EXPECT_EQ(bytes->size(), 5 + 256);
     EXPECT_EQ(bytes->encode("é9").size(), 3u);
     EXPECT_EQ(bytes->decode(bytes->encode("é9")), "é9");
@@ -50,7 +50,7 @@ TEST_F(Made, CharactersAndBytes) {
 
 TEST_F(Made, ALearnedOneHasSentinelsToo) {
     data_ = folder_.write("text.txt", "red heart and blue heart and red hand and blue hand");
-    for (const MadeOf kind : {MadeOf::unigram, MadeOf::bpe, MadeOf::wordpiece}) {
+    for (const TokenizerKind kind : {TokenizerKind::Unigram, TokenizerKind::Bpe, TokenizerKind::Wordpiece}) {
         const auto tokenizer = make(kind, 2);
         ASSERT_TRUE(tokenizer->id("<extra_id_1>"));
         EXPECT_EQ(tokenizer->encode("red<extra_id_1>", false).back(), *tokenizer->id("<extra_id_1>"));
@@ -61,7 +61,7 @@ TEST_F(Made, ALearnedOneHasSentinelsToo) {
 TEST_F(Made, ALearnedOneTellsHowFarItIs) {
     data_ = folder_.write("text.txt", "red heart and blue heart and red hand and blue hand");
     std::set<std::string> told;
-    make_tokenizer({.kind = MadeOf::bpe,
+    make_tokenizer({.kind = TokenizerKind::Bpe,
                     .data = {data_},
                     .vocabulary = 280,
                     .report = [&](const std::string& what, double, double) { told.insert(what); }},
@@ -70,10 +70,10 @@ TEST_F(Made, ALearnedOneTellsHowFarItIs) {
 }
 
 TEST_F(Made, Names) {
-    EXPECT_EQ(made_of("words"), MadeOf::words);
-    EXPECT_EQ(made_of("bytes"), MadeOf::bytes);
-    EXPECT_EQ(made_of("characters"), MadeOf::characters);
-    EXPECT_FALSE(made_of("a/folder"));
+    EXPECT_EQ(tokenizer_kind("words"), TokenizerKind::Words);
+    EXPECT_EQ(tokenizer_kind("bytes"), TokenizerKind::Bytes);
+    EXPECT_EQ(tokenizer_kind("characters"), TokenizerKind::Characters);
+    EXPECT_FALSE(tokenizer_kind("a/folder"));
 }
 
 }  // namespace

@@ -19,30 +19,30 @@ TEST(KernelRegression, IsTheWeightedMean) {
     const std::vector<double> queries{1};
     // Distances 1, 0 and 2.
     const double near = std::exp(-0.5), far = std::exp(-2.0);
-    EXPECT_NEAR(pooled(three, queries, {PoolingKernel::gaussian, 1})[0], (2 * near + 4 + 10 * far) / (near + 1 + far),
+    EXPECT_NEAR(pooled(three, queries, {PoolingKernel::Gaussian, 1})[0], (2 * near + 4 + 10 * far) / (near + 1 + far),
                 1e-9);
-    EXPECT_NEAR(pooled(three, queries, {PoolingKernel::epanechnikov, 4})[0],
+    EXPECT_NEAR(pooled(three, queries, {PoolingKernel::Epanechnikov, 4})[0],
                 (2 * 0.75 + 4 + 10 * 0.5) / (0.75 + 1 + 0.5), 1e-9);
-    EXPECT_NEAR(pooled(three, queries, {PoolingKernel::boxcar, 1.5})[0], 3, 1e-9);
-    EXPECT_NEAR(pooled(three, queries, {PoolingKernel::boxcar, 100})[0], 16.0 / 3, 1e-9);
-    const std::vector<double> weights = pooling_weights(three, queries, {PoolingKernel::boxcar, 1.5});
+    EXPECT_NEAR(pooled(three, queries, {PoolingKernel::Boxcar, 1.5})[0], 3, 1e-9);
+    EXPECT_NEAR(pooled(three, queries, {PoolingKernel::Boxcar, 100})[0], 16.0 / 3, 1e-9);
+    const std::vector<double> weights = pooling_weights(three, queries, {PoolingKernel::Boxcar, 1.5});
     EXPECT_EQ(weights, (std::vector<double>{0.5, 0.5, 0}));
 }
 
 TEST(KernelRegression, APointIsForetoldFromTheOthers) {
     // Alike: each from the mean of the other two.
-    EXPECT_NEAR(left_out_error(three, {PoolingKernel::boxcar, 100}), (5 * 5 + 2 * 2 + 7 * 7) / 3.0, 1e-9);
+    EXPECT_NEAR(left_out_error(three, {PoolingKernel::Boxcar, 100}), (5 * 5 + 2 * 2 + 7 * 7) / 3.0, 1e-9);
 }
 
 TEST(KernelRegression, TheWidthDescendsAlongTheSlope) {
     const Points points = noisy_points(40, 1);
-    const PoolingSettings start{PoolingKernel::gaussian, 1.5};
+    const PoolingSettings start{PoolingKernel::Gaussian, 1.5};
     const std::vector<WidthStep> path = learn_width(points, start, 60, 0.5);
     ASSERT_EQ(path.size(), 61u);
     EXPECT_EQ(path[0].width, 1.5);
     EXPECT_NEAR(path[0].error, left_out_error(points, start), 1e-12);
     const auto error_at = [&](double log_width) {
-        return left_out_error(points, {PoolingKernel::gaussian, std::exp(log_width)});
+        return left_out_error(points, {PoolingKernel::Gaussian, std::exp(log_width)});
     };
     const double at = std::log(1.5), slope = (error_at(at + 1e-5) - error_at(at - 1e-5)) / 2e-5;
     EXPECT_NEAR(std::log(path[1].width), at - 0.5 * slope, 1e-7);
@@ -52,7 +52,7 @@ TEST(KernelRegression, TheWidthDescendsAlongTheSlope) {
     const double end = std::log(path.back().width);
     EXPECT_LT(error_at(end), error_at(end + 0.2));
     EXPECT_LT(error_at(end), error_at(end - 0.2));
-    expect_error([&] { learn_width(points, {PoolingKernel::boxcar, 1}, 1, 1); }, {"boxcar"});
+    expect_error([&] { learn_width(points, {PoolingKernel::Boxcar, 1}, 1, 1); }, {"boxcar"});
 }
 
 TEST(KernelRegression, PointsComeFromAFile) {

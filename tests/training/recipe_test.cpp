@@ -28,7 +28,7 @@ TEST(RecipeKeys, DefaultsCompleteTheLeastRecipe) {
     EXPECT_EQ(recipe.objective, "causal");
     EXPECT_EQ(recipe.train_data, std::vector<std::string>{"a.txt"});
     EXPECT_EQ(recipe.batch, 8);
-    EXPECT_EQ(recipe.optimizer, OptimizerKind::adamw);
+    EXPECT_EQ(recipe.optimizer, OptimizerKind::AdamW);
     EXPECT_FALSE(recipe.lora.has_value());
     EXPECT_FALSE(recipe.balance.has_value());
     for (const RecipeKey& key : recipe_keys())  // each is written beside the result

@@ -161,7 +161,7 @@ TEST(Metrics, GoOnAfterTheCheckpointAndDropATornLine) {
     {
         Metrics metrics(folder / "metrics.jsonl", 2);
         metrics.add_validation(2, {.loss = 0.5, .targets = 1});
-        metrics.add_validation(2, {.loss = 0.5, .targets = 4, .answers = {.all = 4, .right = 3}});
+        metrics.add_validation(2, {.loss = 0.5, .targets = 4, .answers = {.total = 4, .correct = 3}});
         EXPECT_EQ(metrics.history().training.size(), 2u);
     }
     EXPECT_EQ(folder.read("metrics.jsonl"),

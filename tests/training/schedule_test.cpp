@@ -10,12 +10,12 @@
 namespace tessera::training {
 namespace {
 
-constexpr ScheduleKind kinds[] = {ScheduleKind::constant, ScheduleKind::cosine, ScheduleKind::linear,
-                                  ScheduleKind::inverse_square_root};
+constexpr ScheduleKind kinds[] = {ScheduleKind::Constant, ScheduleKind::Cosine, ScheduleKind::Linear,
+                                  ScheduleKind::InverseSquareRoot};
 
 TEST(Schedule, MatchesTheGoldenCurve) {
     const Schedule schedule{
-        .kind = ScheduleKind::cosine, .peak = 0.003, .warmup_steps = 5, .total_steps = 20, .floor_fraction = 0.1};
+        .kind = ScheduleKind::Cosine, .peak = 0.003, .warmup_steps = 5, .total_steps = 20, .floor_fraction = 0.1};
     const testing::Golden golden("training-curve-llama/expected.safetensors");
     const std::vector<double> expected = golden["lrs"].to_vector<double>();
     ASSERT_EQ(expected.size(), 20u);
@@ -33,7 +33,7 @@ TEST(Schedule, WarmsUpInALineToThePeak) {
 }
 
 TEST(Schedule, ValuesAfterWarmUp) {
-    Schedule schedule{.kind = ScheduleKind::cosine, .peak = 1, .warmup_steps = 10, .total_steps = 110};
+    Schedule schedule{.kind = ScheduleKind::Cosine, .peak = 1, .warmup_steps = 10, .total_steps = 110};
     EXPECT_DOUBLE_EQ(learning_rate(schedule, 10), 1);
     EXPECT_NEAR(learning_rate(schedule, 60), 0.5, 1e-12);
     EXPECT_NEAR(learning_rate(schedule, 110), 0, 1e-12);
@@ -41,12 +41,12 @@ TEST(Schedule, ValuesAfterWarmUp) {
     schedule.floor_fraction = 0.2;
     EXPECT_NEAR(learning_rate(schedule, 60), 0.6, 1e-12);
     EXPECT_NEAR(learning_rate(schedule, 5000), 0.2, 1e-12);
-    schedule.kind = ScheduleKind::linear;
+    schedule.kind = ScheduleKind::Linear;
     EXPECT_NEAR(learning_rate(schedule, 35), 0.8, 1e-12);
     EXPECT_NEAR(learning_rate(schedule, 110), 0.2, 1e-12);
-    schedule.kind = ScheduleKind::inverse_square_root;
+    schedule.kind = ScheduleKind::InverseSquareRoot;
     EXPECT_NEAR(learning_rate(schedule, 39), 0.5, 1e-12);
-    schedule.kind = ScheduleKind::constant;
+    schedule.kind = ScheduleKind::Constant;
     EXPECT_DOUBLE_EQ(learning_rate(schedule, 1000), 1);
 }
 
@@ -69,7 +69,7 @@ TEST(Schedule, WorksWithoutWarmUp) {
 }
 
 TEST(Schedule, RefusesWhatMakesNoSense) {
-    EXPECT_THROW(learning_rate({.kind = ScheduleKind::cosine, .peak = 1, .warmup_steps = 5, .total_steps = 5}, 7),
+    EXPECT_THROW(learning_rate({.kind = ScheduleKind::Cosine, .peak = 1, .warmup_steps = 5, .total_steps = 5}, 7),
                  Error);
     EXPECT_THROW(learning_rate({.peak = 1}, -1), Error);
 }

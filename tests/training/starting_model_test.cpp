@@ -22,11 +22,11 @@ const std::string small_decoder = R"("model_type": "llama", "hidden_size": 8, "i
 
 class StartingFrom : public ::testing::Test {
    protected:
-    StartingModel start(const std::string& json, const std::optional<fs::path>& earlier = {}) const {
+    InitialModel start(const std::string& json, const std::optional<fs::path>& earlier = {}) const {
         const std::string data = text_of("data.train=", (folder_ / "text.txt").string());
-        return starting_model(
+        return initial_model(
             read_recipe(resolve_recipe(formats::Json::parse(json, "recipe.json"), {data}, "recipe.json")),
-            {.earlier = earlier, .workshop = folder_ / "cache"});
+            {.earlier = earlier, .tokenizer_dir = folder_ / "cache"});
     }
     fs::path copied_golden(const std::string& name) const {
         fs::create_directories(folder_ / name);
@@ -38,17 +38,17 @@ class StartingFrom : public ::testing::Test {
     fs::path text_ = folder_.write("text.txt", "a few words of text, a few more words of text");
 };
 
-TEST_F(StartingFrom, ACheckpointOfPicturesNeedsNoTokenizer) {
+TEST_F(StartingFrom, ACheckpointOfImagesNeedsNoTokenizer) {
     const fs::path vit = copied_golden("vit");
     folder_.write("vit/preprocessor_config.json", R"({"image_mean": [0.1, 0.2, 0.3]})");
-    const StartingModel model = start(text_of("{\"model\": \"", vit.string(), "\", \"objective\": \"classify\"}"));
+    const InitialModel model = start(text_of("{\"model\": \"", vit.string(), "\", \"objective\": \"classify\"}"));
     EXPECT_EQ(model.tokenizer, nullptr);
     model.save(folder_ / "out");
     const formats::Json written = formats::Json::read(folder_ / "out/preprocessor_config.json");
     EXPECT_EQ(written.find("image_mean")->items()[0].as_number(), 0.1);
 }
 
-// Those who read the folder elsewhere are told how its pictures are prepared.
+// Those who read the folder elsewhere are told how its images are prepared.
 TEST_F(StartingFrom, PicturesArePreparedAsTheFamilyDoesWhereNothingIsSaid) {
     const fs::path vit = copied_golden("vit");
     start(text_of("{\"model\": \"", vit.string(), "\", \"objective\": \"classify\"}")).save(folder_ / "out");
@@ -77,7 +77,7 @@ TEST_F(StartingFrom, TheTokenizerOfTheWeightsGoesBeforeOneMadeFromTheData) {
     for (const char* tokenizer : {"\"bytes\"", "\"\""}) {
         const std::string recipe = text_of("{\"model\": {", small_decoder, "}, \"tokenizer\": ", tokenizer,
                                            ", \"weights\": \"", (folder_ / "words").string(), "\"}");
-        const StartingModel model = start(recipe);
+        const InitialModel model = start(recipe);
         ASSERT_NE(model.tokenizer, nullptr) << tokenizer;
         EXPECT_EQ(model.tokenizer->size(), words) << tokenizer;
         model.save(folder_ / "out");
@@ -98,7 +98,7 @@ TEST_F(StartingFrom, OtherClassesNeedANewHead) {
                                                          .set("data", formats::Json::object().set("train", "nowhere")),
                                                      {}, "recipe.json"));
     const auto head_for = [&](const std::vector<std::string>& classes) {
-        return starting_model(recipe, {.workshop = folder_ / "cache", .classes = classes}).new_head;
+        return initial_model(recipe, {.tokenizer_dir = folder_ / "cache", .classes = classes}).new_head;
     };
     using Names = std::vector<std::string>;
     EXPECT_EQ(head_for({"LABEL_3", "LABEL_4"}), Names());
@@ -118,9 +118,9 @@ TEST_F(StartingFrom, TheTokenizerOfAFileBecomesFilesOfTheFolder) {
     builder.set_array("tokenizer.ggml.merges", std::vector<std::string>{"a b"});
     builder.set("tokenizer.ggml.eos_token_id", std::uint32_t{3});
     builder.write(folder_ / "model.gguf");
-    make_tokenizer({.kind = MadeOf::bytes}, folder_.path());  // of another model
+    make_tokenizer({.kind = TokenizerKind::Bytes}, folder_.path());  // of another model
     fs::create_directories(folder_ / "out");
-    copy_companions(folder_ / "model.gguf", folder_ / "out");
+    copy_sidecar_files(folder_ / "model.gguf", folder_ / "out");
     const auto tokenizer = tokenizers::open_tokenizer(folder_ / "out");
     EXPECT_EQ(tokenizer->encode("aab<e>"), (tokenizers::Ids{0, 2, 3}));
     EXPECT_EQ(tokenizer->special.eos, 3);
@@ -131,7 +131,7 @@ TEST_F(StartingFrom, ATokenizerIsMadeInTrainingOnly) {
     const Recipe recipe = read_recipe(resolve_recipe(
         formats::Json::parse("{\"model\": {" + small_decoder + "}, \"tokenizer\": \"bytes\"}", "recipe.json"),
         {text_of("data.train=", text_.string())}, "recipe.json"));
-    testing::expect_error([&] { starting_model(recipe, {}); }, {"recipe.json", "tokenizer", "training"});
+    testing::expect_error([&] { initial_model(recipe, {}); }, {"recipe.json", "tokenizer", "training"});
 }
 
 TEST_F(StartingFrom, ATokenizerThatIsNotThereIsNamedWithItsKey) {

@@ -1,4 +1,4 @@
-// Objectives over text: what is hidden, what is to be foretold, and that a batch depends on its number alone.
+// Objectives over text: what is hidden, what is to be predicted, and that a batch depends on its number alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -195,7 +195,7 @@ TEST(SpanObjective, TheDecoderReadsTheLabelsShiftedByOne) {
     EXPECT_EQ(objective->loss(test.model(), batch, {}).item(), test.model().loss(given).item());
 }
 
-// A model that sees what it is to foretell learns to repeat it, with a loss that means nothing.
+// A model that sees what it is to predict learns to repeat it, with a loss that means nothing.
 TEST(TextObjectives, AreRefusedForModelsThatSeeTheAnswer) {
     const testing::TemporaryFolder folder;
     folder.write("a.txt", "some text that is long enough for a window or two of sixteen tokens");
@@ -359,7 +359,7 @@ TEST(LabelsObjective, ClassesAreNumberedByTheTrainingData) {
                  {"3 classes", "the model 2"});
 }
 
-TEST(MadeTokenizer, EveryCharacterAndEveryByteComesBack) {
+TEST(TokenizerSpec, EveryCharacterAndEveryByteComesBack) {
     const TemporaryFolder folder;
     folder.write("a.txt", "Grüße, 世界!\n");
     for (const char* kind : {"characters", "bytes"}) {

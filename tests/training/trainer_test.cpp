@@ -37,7 +37,7 @@ class Rows : public Objective {
     TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey) const override {
         std::vector<std::int64_t> ids, labels;
         for (const std::int64_t example : examples) {
-            const auto row = ops::select(ids_, 0, example).contiguous_copy_if_needed().to_vector<std::int64_t>();
+            const auto row = ops::select(ids_, 0, example).contiguous().to_vector<std::int64_t>();
             ids.insert(ids.end(), row.begin(), row.end());
             labels.push_back(-100);
             // Later rows have fewer labels: batches are not of one weight.
@@ -80,7 +80,7 @@ std::vector<double> losses_of(models::Model& model, const Rows& rows, const Reci
 Tensor weights_of(models::Model& model) {  // all in one
     std::vector<double> all;
     for (const auto& [name, tensor] : nn::parameters(model))
-        for (const double value : tensor->detach().to(DType::F64).contiguous_copy_if_needed().to_vector<double>())
+        for (const double value : tensor->detach().to(DType::F64).contiguous().to_vector<double>())
             all.push_back(value);
     const auto count = static_cast<std::int64_t>(all.size());
     return Tensor::from(all, {count});

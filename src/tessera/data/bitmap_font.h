@@ -1,4 +1,4 @@
-// The printable characters of ASCII, 5 × 7 pixels each, and labels written in them onto a picture.
+// The printable characters of ASCII, 5 × 7 pixels each, and labels written in them onto an image.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ using Glyph = std::array<std::uint8_t, glyph_height>;  // rows from above; the l
 const Glyph& glyph_of(unsigned char character);  // a frame for what is not printable ASCII
 
 // One line, each pixel of a letter a square of `scale`; a character of several bytes is one frame. What lies outside of
-// the picture is left out.
+// the image is left out.
 struct Label {
     std::int64_t left = 0, top = 0, scale = 1;
     std::array<std::uint8_t, 3> colour = {255, 255, 255};

@@ -1,4 +1,4 @@
-// CIFAR-10's binary files (Krizhevsky 2009): records of one byte for the class and 3072 for the picture, all of its red
+// CIFAR-10's binary files (Krizhevsky 2009): records of one byte for the class and 3072 for the image, all of its red
 // values (32 rows of 32), then the green, then the blue.
 #include "tessera/core/error.h"
 #include "tessera/core/mapped_file.h"
@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::int64_t side = 32, plane = side * side, record = 1 + 3 * plane, classes = 10;
 
-class CifarPictures final : public LabelledPictures {
+class CifarImages final : public LabelledImages {
    public:
-    explicit CifarPictures(const std::string& path) : file_(path), path_(path) {
+    explicit CifarImages(const std::string& path) : file_(path), path_(path) {
         const auto bytes = static_cast<std::int64_t>(file_.bytes());
         check(bytes > 0 && bytes % record == 0, path, ": ", bytes, " bytes are no whole number of CIFAR-10 records of ",
               record);
@@ -20,7 +20,7 @@ class CifarPictures final : public LabelledPictures {
     }
 
     std::int64_t size() const override { return static_cast<std::int64_t>(file_.bytes()) / record; }
-    formats::Image picture(std::int64_t index) const override {
+    formats::Image image(std::int64_t index) const override {
         formats::Image image(side, side);
         const unsigned char* from = bytes() + index * record + 1;
         for (std::int64_t i = 0; i < plane; ++i)
@@ -40,8 +40,8 @@ class CifarPictures final : public LabelledPictures {
 
 }  // namespace
 
-std::unique_ptr<LabelledPictures> open_cifar_pictures(const std::string& file) {
-    return std::make_unique<CifarPictures>(file);
+std::unique_ptr<LabelledImages> open_cifar_images(const std::string& file) {
+    return std::make_unique<CifarImages>(file);
 }
 
 }  // namespace tessera::data

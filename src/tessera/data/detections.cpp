@@ -68,7 +68,7 @@ std::vector<Detection> read_detections(std::string_view text) {
     }
 }
 
-formats::Json json_of(std::span<const Detection> detections, std::int64_t width, std::int64_t height) {
+formats::Json to_json(std::span<const Detection> detections, std::int64_t width, std::int64_t height) {
     using formats::Json;
     const auto list_of = [](const auto& numbers) {
         Json list = Json::array();

@@ -1,4 +1,4 @@
-// Frames and labels on a picture: lines as thick, and letters as large, as its size asks for.
+// Frames and labels on an image: lines as thick, and letters as large, as its size asks for.
 #include <algorithm>
 
 #include "tessera/data/bitmap_font.h"
@@ -14,7 +14,7 @@ using Box = Detection::Box;
 constexpr Colour colours[] = {{230, 25, 75},  {60, 180, 75}, {0, 130, 200},  {245, 130, 48},
                               {145, 30, 180}, {0, 128, 128}, {170, 110, 40}, {240, 50, 230}};
 
-// From left and top up to, not including, right and bottom; what lies outside of the picture is left out.
+// From left and top up to, not including, right and bottom; what lies outside of the image is left out.
 void fill(Image& image, const Box& box, const Colour& colour) {
     const std::int64_t left = std::max<std::int64_t>(box.left, 0), right = std::min(box.right, image.width);
     const std::int64_t top = std::max<std::int64_t>(box.top, 0), bottom = std::min(box.bottom, image.height);

@@ -1,5 +1,5 @@
 // idx files (LeCun's, of MNIST): two zero bytes, the type of the values, the number of dimensions, each dimension as
-// a big-endian u32, then the values. Pictures are unsigned bytes (count, height, width); their labels stand in a file
+// a big-endian u32, then the values. Images are unsigned bytes (count, height, width); their labels stand in a file
 // of one dimension beside them: train-images-idx3-ubyte has train-labels-idx1-ubyte.
 #include <fstream>
 
@@ -64,17 +64,17 @@ std::string labels_of(const std::string& images) {
     return labels;
 }
 
-class IdxPictures final : public LabelledPictures {
+class IdxImages final : public LabelledImages {
    public:
-    IdxPictures(const std::string& file, bool with_labels) : images_(file, 3) {
+    IdxImages(const std::string& file, bool with_labels) : images_(file, 3) {
         if (!with_labels) return;
         labels_ = std::make_unique<IdxFile>(labels_of(file), 1);
         check(labels_->size(0) == images_.size(0), labels_->path(), ": ", labels_->size(0), " labels for ",
-              images_.size(0), " pictures");
+              images_.size(0), " images");
     }
 
     std::int64_t size() const override { return images_.size(0); }
-    formats::Image picture(std::int64_t index) const override {
+    formats::Image image(std::int64_t index) const override {
         formats::Image image(images_.size(2), images_.size(1));
         const std::int64_t pixels = image.width * image.height;
         const unsigned char* from = images_.values() + index * pixels;
@@ -84,7 +84,7 @@ class IdxPictures final : public LabelledPictures {
         return image;
     }
     std::int64_t label(std::int64_t index) const override { return labels_ ? labels_->values()[index] : -1; }
-    std::string where(std::int64_t index) const override { return text_of(images_.path(), ": picture ", index); }
+    std::string where(std::int64_t index) const override { return text_of(images_.path(), ": image ", index); }
 
    private:
     IdxFile images_;
@@ -101,8 +101,8 @@ bool is_idx_file(const std::string& file) {
     return compressed || (head[0] == 0 && head[1] == 0 && head[2] >= unsigned_bytes && head[2] <= 14);
 }
 
-std::unique_ptr<LabelledPictures> open_idx_pictures(const std::string& file, const PictureSource& source) {
-    return std::make_unique<IdxPictures>(file, source.with_labels);
+std::unique_ptr<LabelledImages> open_idx_images(const std::string& file, const ImageSource& source) {
+    return std::make_unique<IdxImages>(file, source.with_labels);
 }
 
 }  // namespace tessera::data

@@ -1,4 +1,4 @@
-// A folder with one folder per class, pictures in each.
+// A folder with one folder per class, images in each.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -12,28 +12,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_picture(const fs::path& file) {
+bool is_image(const fs::path& file) {
     static const std::set<std::string> endings = {".png", ".jpg", ".jpeg", ".webp", ".gif"};
     std::string ending = file.extension().string();
     for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return endings.contains(ending);
 }
 
-class PictureFolder final : public LabelledPictures {
+class ImageFolder final : public LabelledImages {
    public:
-    PictureFolder(const std::string& folder, const PictureSource& source) {
+    ImageFolder(const std::string& folder, const ImageSource& source) {
         if (!source.with_labels) {
             add(folder, -1);
         } else {
             const std::vector<fs::path> classes = formats::folders_in(folder);
-            check(!classes.empty(), folder, ": no folders in it; pictures stand in one folder per class");
+            check(!classes.empty(), folder, ": no folders in it; images stand in one folder per class");
             for (const fs::path& path : classes) add(path, class_of(path, source.classes));
         }
         check(!files_.empty(), folder, ": no PNG, JPEG, WebP or GIF file in it");
     }
 
     std::int64_t size() const override { return static_cast<std::int64_t>(files_.size()); }
-    formats::Image picture(std::int64_t index) const override { return formats::read_image(at(index).path); }
+    formats::Image image(std::int64_t index) const override { return formats::read_image(at(index).path); }
     std::int64_t label(std::int64_t index) const override { return at(index).label; }
     std::string where(std::int64_t index) const override { return at(index).path.string(); }
 
@@ -53,7 +53,7 @@ class PictureFolder final : public LabelledPictures {
 
     void add(const fs::path& folder, std::int64_t label) {
         for (const fs::path& path : formats::files_below(folder))
-            if (is_picture(path)) files_.push_back({path, label});
+            if (is_image(path)) files_.push_back({path, label});
     }
 
     std::vector<File> files_;
@@ -61,8 +61,8 @@ class PictureFolder final : public LabelledPictures {
 
 }  // namespace
 
-std::unique_ptr<LabelledPictures> open_picture_folder(const std::string& folder, const PictureSource& source) {
-    return std::make_unique<PictureFolder>(folder, source);
+std::unique_ptr<LabelledImages> open_image_folder(const std::string& folder, const ImageSource& source) {
+    return std::make_unique<ImageFolder>(folder, source);
 }
 
 }  // namespace tessera::data

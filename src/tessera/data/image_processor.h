@@ -1,4 +1,4 @@
-// Pictures as a model sees them: resized, cropped to the middle, rescaled and normalised, in the order and with the
+// Images as a model sees them: resized, cropped to the middle, rescaled and normalised, in the order and with the
 // rounding of Hugging Face's image processors over Pillow and numpy.
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace tessera::data {
 
-// (B, 3, H, W), or (B, 1, H, W) in grey, in f32. Pictures that do not come out at one size are an error.
-Tensor pixel_values(std::span<const formats::Image> pictures, const formats::PictureSettings& settings);
+// (B, 3, H, W), or (B, 1, H, W) in grey, in f32. Images that do not come out at one size are an error.
+Tensor pixel_values(std::span<const formats::Image> images, const formats::ImageProcessorConfig& settings);
 
 // The parts of it: still 8-bit.
-formats::Image resized(const formats::Image& picture, const formats::PictureSettings& settings);
-formats::Image middle(const formats::Image& picture, std::int64_t height, std::int64_t width);
+formats::Image resized(const formats::Image& image, const formats::ImageProcessorConfig& settings);
+formats::Image middle(const formats::Image& image, std::int64_t height, std::int64_t width);
 
 }  // namespace tessera::data

@@ -5,7 +5,7 @@
 
 namespace tessera::data {
 
-PictureTexts::PictureTexts(const std::vector<std::filesystem::path>& files, std::vector<std::string> fields)
+ImageTexts::ImageTexts(const std::vector<std::filesystem::path>& files, std::vector<std::string> fields)
     : lines_(files), fields_(std::move(fields)) {
     for (std::int64_t i = 0; i < size(); ++i) {
         const Example example = at(i);
@@ -15,7 +15,7 @@ PictureTexts::PictureTexts(const std::vector<std::filesystem::path>& files, std:
     }
 }
 
-PictureTexts::Example PictureTexts::at(std::int64_t index) const {
+ImageTexts::Example ImageTexts::at(std::int64_t index) const {
     const formats::Json line = formats::Json::parse(lines_.text(index), where(index));
     check(line.is_object(), where(index), ": expected an object, found ", line);
     const auto text = [&](const std::string& name) {

@@ -1,4 +1,4 @@
-// Pictures with texts: JSON lines {"image": path, …}, the path from the line's own folder, and texts under names that
+// Images with texts: JSON lines {"image": path, …}, the path from the line's own folder, and texts under names that
 // the reader is told.
 #pragma once
 
@@ -7,10 +7,10 @@
 
 namespace tessera::data {
 
-class PictureTexts {
+class ImageTexts {
    public:
-    // Every line is looked at once: one that lacks a text, or whose picture is not there, is an error.
-    PictureTexts(const std::vector<std::filesystem::path>& files, std::vector<std::string> fields);
+    // Every line is looked at once: one that lacks a text, or whose image is not there, is an error.
+    ImageTexts(const std::vector<std::filesystem::path>& files, std::vector<std::string> fields);
 
     std::int64_t size() const { return lines_.size(); }
     struct Example {

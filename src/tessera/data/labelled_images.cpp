@@ -14,15 +14,15 @@ namespace {
 namespace fs = std::filesystem;
 
 // Several sets end to end.
-class Joined final : public LabelledPictures {
+class Joined final : public LabelledImages {
    public:
-    explicit Joined(std::vector<std::unique_ptr<LabelledPictures>> sets) : sets_(std::move(sets)) {
+    explicit Joined(std::vector<std::unique_ptr<LabelledImages>> sets) : sets_(std::move(sets)) {
         for (const auto& set : sets_) ends_.push_back(size() + set->size());
     }
     std::int64_t size() const override { return ends_.empty() ? 0 : ends_.back(); }
-    formats::Image picture(std::int64_t index) const override {
+    formats::Image image(std::int64_t index) const override {
         const auto [set, own] = find(index);
-        return set->picture(own);
+        return set->image(own);
     }
     std::int64_t label(std::int64_t index) const override {
         const auto [set, own] = find(index);
@@ -34,37 +34,37 @@ class Joined final : public LabelledPictures {
     }
 
    private:
-    std::pair<const LabelledPictures*, std::int64_t> find(std::int64_t index) const {
+    std::pair<const LabelledImages*, std::int64_t> find(std::int64_t index) const {
         const auto end = std::upper_bound(ends_.begin(), ends_.end(), index);
         const auto set = static_cast<std::size_t>(end - ends_.begin());
         return {sets_[set].get(), index - (set == 0 ? 0 : ends_[set - 1])};
     }
 
-    std::vector<std::unique_ptr<LabelledPictures>> sets_;
+    std::vector<std::unique_ptr<LabelledImages>> sets_;
     std::vector<std::int64_t> ends_;
 };
 
-std::unique_ptr<LabelledPictures> open_one(const std::string& name, const PictureSource& source) {
+std::unique_ptr<LabelledImages> open_one(const std::string& name, const ImageSource& source) {
     std::error_code error;
     formats::check_exists(name);
-    if (fs::is_directory(name, error)) return open_picture_folder(name, source);
-    if (is_idx_file(name)) return open_idx_pictures(name, source);
+    if (fs::is_directory(name, error)) return open_image_folder(name, source);
+    if (is_idx_file(name)) return open_idx_images(name, source);
     check(fs::path(name).extension() == ".bin", name,
           ": expected a folder with one folder per class, an idx file, or a CIFAR-10 file (.bin)");
-    return open_cifar_pictures(name);
+    return open_cifar_images(name);
 }
 
 }  // namespace
 
-std::unique_ptr<LabelledPictures> open_pictures(const std::vector<std::string>& files_and_folders,
-                                                const PictureSource& source) {
-    check(!files_and_folders.empty(), "no pictures given");
-    std::vector<std::unique_ptr<LabelledPictures>> sets;
+std::unique_ptr<LabelledImages> open_images(const std::vector<std::string>& files_and_folders,
+                                            const ImageSource& source) {
+    check(!files_and_folders.empty(), "no images given");
+    std::vector<std::unique_ptr<LabelledImages>> sets;
     for (const std::string& name : files_and_folders) sets.push_back(open_one(name, source));
     return sets.size() == 1 ? std::move(sets[0]) : std::make_unique<Joined>(std::move(sets));
 }
 
-std::vector<std::string> picture_classes(const std::vector<std::string>& files_and_folders) {
+std::vector<std::string> image_classes(const std::vector<std::string>& files_and_folders) {
     std::set<std::string> folders;
     std::int64_t highest = -1;
     for (const std::string& name : files_and_folders) {
@@ -78,7 +78,7 @@ std::vector<std::string> picture_classes(const std::vector<std::string>& files_a
         for (std::int64_t i = 0; i < set->size(); ++i) highest = std::max(highest, set->label(i));
     }
     check(folders.empty() || highest < 0,
-          "folders of pictures have names for classes, other files have numbers: they "
+          "folders of images have names for classes, other files have numbers: they "
           "cannot be one set");
     std::vector<std::string> names(folders.begin(), folders.end());
     for (const std::string& name : names)  // they will stand in config.json

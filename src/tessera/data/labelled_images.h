@@ -1,5 +1,5 @@
-// Pictures with a class each, from a folder with one folder per class, idx files (MNIST's) or CIFAR-10's binary files.
-// Files are mapped and pictures made when asked for: a set of any size takes little memory.
+// Images with a class each, from a folder with one folder per class, idx files (MNIST's) or CIFAR-10's binary files.
+// Files are mapped and images made when asked for: a set of any size takes little memory.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@
 
 namespace tessera::data {
 
-class LabelledPictures {
+class LabelledImages {
    public:
-    virtual ~LabelledPictures() = default;
+    virtual ~LabelledImages() = default;
     virtual std::int64_t size() const = 0;
-    virtual formats::Image picture(std::int64_t index) const = 0;
+    virtual formats::Image image(std::int64_t index) const = 0;
     virtual std::int64_t label(std::int64_t index) const = 0;  // −1 where labels were not asked for
     virtual std::string where(std::int64_t index) const = 0;   // for errors
 };
 
-struct PictureSource {
+struct ImageSource {
     bool with_labels = true;
     std::vector<std::string> classes = {};  // of folders, in the order of their numbers
 };
 
 // All of a list one after another; each is told by what it is. What is none of the three is an error.
-std::unique_ptr<LabelledPictures> open_pictures(const std::vector<std::string>& files_and_folders,
-                                                const PictureSource& source);
+std::unique_ptr<LabelledImages> open_images(const std::vector<std::string>& files_and_folders,
+                                            const ImageSource& source);
 
 // What the classes of a list are called: the names of the folders, sorted, or "0", "1", … as far as the labels go.
-std::vector<std::string> picture_classes(const std::vector<std::string>& files_and_folders);
+std::vector<std::string> image_classes(const std::vector<std::string>& files_and_folders);
 
 // The three kinds.
-std::unique_ptr<LabelledPictures> open_picture_folder(const std::string& folder, const PictureSource& source);
-std::unique_ptr<LabelledPictures> open_idx_pictures(const std::string& file, const PictureSource& source);
-std::unique_ptr<LabelledPictures> open_cifar_pictures(const std::string& file);
+std::unique_ptr<LabelledImages> open_image_folder(const std::string& folder, const ImageSource& source);
+std::unique_ptr<LabelledImages> open_idx_images(const std::string& file, const ImageSource& source);
+std::unique_ptr<LabelledImages> open_cifar_images(const std::string& file);
 
 bool is_idx_file(const std::string& file);
 

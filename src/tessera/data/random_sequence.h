@@ -10,9 +10,9 @@
 
 namespace tessera::data {
 
-class Draws {
+class RandomSequence {
    public:
-    explicit Draws(RandomKey key) : key_(key) {}
+    explicit RandomSequence(RandomKey key) : key_(key) {}
 
     double uniform() { return tessera::uniform(random_bits(key_, next_++)); }  // in [0, 1)
     std::int64_t below(std::int64_t count) {                                   // in [0, count), count from 1

@@ -35,20 +35,20 @@ TokenWords::TokenWords(const tokenizers::Tokenizer& tokenizer) {
     for (std::size_t id = 0; id < tokens.size(); ++id) {
         const std::string& token = tokens[id];
         if (token.empty() || tokenizer.is_special(static_cast<std::int64_t>(id)))
-            kinds_.push_back(Kind::special);
+            kinds_.push_back(Kind::Special);
         else if (continues)
-            kinds_.push_back(token.starts_with(continuation) ? Kind::continues : Kind::begins);
+            kinds_.push_back(token.starts_with(continuation) ? Kind::Continues : Kind::Begins);
         else if (marks_beginning(token))
-            kinds_.push_back(Kind::begins);
+            kinds_.push_back(Kind::Begins);
         else
-            kinds_.push_back(is_letter(token) ? Kind::letters : Kind::alone);
+            kinds_.push_back(is_letter(token) ? Kind::Letters : Kind::Alone);
     }
 }
 
 bool TokenWords::joins(std::int64_t before, std::int64_t id) const {
     const Kind earlier = kind(before);
-    if (kind(id) == Kind::continues) return earlier != Kind::special;
-    return kind(id) == Kind::letters && (earlier == Kind::letters || earlier == Kind::begins);
+    if (kind(id) == Kind::Continues) return earlier != Kind::Special;
+    return kind(id) == Kind::Letters && (earlier == Kind::Letters || earlier == Kind::Begins);
 }
 
 std::vector<std::size_t> TokenWords::starts(std::span<const std::int64_t> ids) const {

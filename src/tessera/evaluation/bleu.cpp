@@ -81,7 +81,7 @@ NgramCounts ngrams(const Words& words, std::size_t order) {
 }  // namespace
 
 std::vector<std::string> bleu_words(std::string_view text, BleuWords kind) {
-    std::string spaced = kind == BleuWords::mteval_13a ? tokenised_13a(text) : std::string(text);
+    std::string spaced = kind == BleuWords::Mteval13a ? tokenised_13a(text) : std::string(text);
     for (const char* space : {"\u00A0", "\u2009", "\u202F", "\u3000"}) replace_all(spaced, space, " ");
     std::vector<std::string> words;
     bool inside = false;

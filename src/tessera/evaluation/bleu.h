@@ -12,15 +12,15 @@
 namespace tessera::evaluation {
 
 enum class BleuWords : std::uint8_t {
-    mteval_13a,  // punctuation apart from words, but for points and commas within numbers
-    spaces,      // what stands between spaces
+    Mteval13a,  // punctuation apart from words, but for points and commas within numbers
+    Spaces,     // what stands between spaces
 };
 
-std::vector<std::string> bleu_words(std::string_view text, BleuWords kind = BleuWords::mteval_13a);
+std::vector<std::string> bleu_words(std::string_view text, BleuWords kind = BleuWords::Mteval13a);
 
 class Bleu {
    public:
-    explicit Bleu(BleuWords kind = BleuWords::mteval_13a) : kind_(kind) {}
+    explicit Bleu(BleuWords kind = BleuWords::Mteval13a) : kind_(kind) {}
     void add(std::string_view hypothesis, std::string_view reference);
 
     static constexpr std::size_t orders = 4;

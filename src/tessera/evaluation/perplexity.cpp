@@ -15,7 +15,7 @@ std::int64_t window_for(const inference::TextModel& model, const ScoreOptions& o
     const std::int64_t context = model.model->context_length(), positions = model.model->longest_text();
     const std::int64_t usual = context > 0 ? std::min(context, usual_window) : usual_window;
     const std::int64_t window = options.window > 0 ? options.window : usual;
-    check(window > 1, "a window of ", window, " tokens foretells nothing");
+    check(window > 1, "a window of ", window, " tokens predicts nothing");
     check(positions == 0 || window <= positions, "a window of ", window, " tokens is longer than the model's ",
           positions, " positions");
     check(context == 0 || window <= context || options.beyond_context, "a window of ", window,
@@ -34,31 +34,31 @@ double Score::bits_per_character() const {
 
 Score score_text(const inference::TextModel& model, std::string_view text, const ScoreOptions& options) {
     const NoGrad no_grad;
-    check(!model.model->has_encoder(), model.path.string(), ": an encoder-decoder does not foretell its input");
+    check(!model.model->has_encoder(), model.path.string(), ": an encoder-decoder does not predict its input");
     std::vector<std::int64_t> ids = model.text().encode(text);
     const std::optional<std::int64_t> bos = model.text().special.bos;
     if (bos && (ids.empty() || ids.front() != *bos)) ids.insert(ids.begin(), *bos);
     const auto count = static_cast<std::int64_t>(ids.size());
-    check(count > 1, "the text has ", count, " tokens: nothing to foretell");
+    check(count > 1, "the text has ", count, " tokens: nothing to predict");
     const std::int64_t window = window_for(model, options);
     const std::int64_t stride = options.stride > 0 ? options.stride : std::max<std::int64_t>(1, window / 2);
     check(stride < window, "a stride of ", stride, " leaves gaps between windows of ", window, " tokens");
 
     Score score{.bytes = static_cast<std::int64_t>(text.size()), .characters = text::character_count(text)};
-    std::int64_t foretold = 1;  // the first token has nothing before it
-    for (std::int64_t begin = 0; foretold < count; begin += stride) {
+    std::int64_t predicted = 1;  // the first token has nothing before it
+    for (std::int64_t begin = 0; predicted < count; begin += stride) {
         const std::int64_t end = std::min(begin + window, count);
         const std::vector<std::int64_t> inputs(ids.begin() + begin, ids.begin() + end);
         std::vector<std::int64_t> labels = inputs;
-        std::fill(labels.begin(), labels.begin() + (foretold - begin), ignored);
+        std::fill(labels.begin(), labels.begin() + (predicted - begin), ignored);
         models::Batch batch;
         batch.input_ids = Tensor::from(inputs, {1, end - begin}).to(model.device);
         batch.labels = Tensor::from(labels, {1, end - begin}).to(model.device);
-        const std::int64_t fresh = end - foretold;
+        const std::int64_t fresh = end - predicted;
         score.negative_log_likelihood += model.model->loss(batch).item() * static_cast<double>(fresh);
         score.tokens += fresh;
-        foretold = end;
-        if (options.on_progress) options.on_progress(foretold, count);
+        predicted = end;
+        if (options.on_progress) options.on_progress(predicted, count);
     }
     return score;
 }

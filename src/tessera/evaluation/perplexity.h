@@ -1,4 +1,4 @@
-// How well a language model foretells a text: every token from those before it, in windows that overlap so that each
+// How well a language model predicts a text: every token from those before it, in windows that overlap so that each
 // token has at least `window − stride` tokens before it (but at the text's beginning).
 #pragma once
 
@@ -17,7 +17,7 @@ struct ScoreOptions {
 };
 
 struct Score {
-    std::int64_t tokens = 0;             // that were foretold
+    std::int64_t tokens = 0;             // that were predicted
     std::int64_t bytes = 0;              // of the text
     std::int64_t characters = 0;         // of the text
     double negative_log_likelihood = 0;  // natural, of all tokens together

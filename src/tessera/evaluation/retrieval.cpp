@@ -14,14 +14,14 @@
 namespace tessera::evaluation {
 namespace {
 
-// What has been embedded so far; a text that several pictures share stands there once.
+// What has been embedded so far; a text that several images share stands there once.
 struct Embedded {
-    std::vector<Tensor> pictures, texts;
+    std::vector<Tensor> images, texts;
     std::map<std::vector<std::int64_t>, std::int64_t> known;  // ids of a text → its number
     std::vector<std::int64_t> own;
 
-    void add(const Tensor& ids, const Tensor& picture_rows, const Tensor& text_rows) {
-        pictures.push_back(picture_rows);
+    void add(const Tensor& ids, const Tensor& image_rows, const Tensor& text_rows) {
+        images.push_back(image_rows);
         for (std::int64_t row = 0; row < ids.size(0); ++row) {
             const auto next = static_cast<std::int64_t>(known.size());
             const auto [found, is_new] = known.emplace(ops::select(ids, 0, row).to_vector<std::int64_t>(), next);
@@ -36,7 +36,7 @@ struct Embedded {
 // Of N − 1 other texts, `ahead` fit better; none of the k − 1 that are drawn may be one of them.
 double Retrieval::accuracy(std::int64_t candidates) const {
     check(candidates >= 1 && candidates <= texts, "accuracy among ", candidates, " texts: there are ", texts);
-    check(!ahead.empty(), "accuracy of no pictures");
+    check(!ahead.empty(), "accuracy of no images");
     double sum = 0;
     for (const std::int64_t better : ahead) {
         double chance = 1;
@@ -48,17 +48,17 @@ double Retrieval::accuracy(std::int64_t candidates) const {
     return sum / static_cast<double>(ahead.size());
 }
 
-Retrieval rank_texts(const Tensor& pictures, const Tensor& texts, const std::vector<std::int64_t>& own) {
+Retrieval rank_texts(const Tensor& images, const Tensor& texts, const std::vector<std::int64_t>& own) {
     const NoGrad no_grad;
     Retrieval result{.texts = texts.size(0), .ahead = {}};
     constexpr std::int64_t rows = 256;  // of the matrix of similarities at once
-    for (std::int64_t first = 0; first < pictures.size(0); first += rows) {
-        const std::int64_t end = std::min(first + rows, pictures.size(0));
+    for (std::int64_t first = 0; first < images.size(0); first += rows) {
+        const std::int64_t end = std::min(first + rows, images.size(0));
         const std::vector<float> scores =
-            ops::matmul(ops::slice(pictures, 0, first, end), texts, {.transpose_b = true}).to_vector<float>();
-        for (std::int64_t picture = first; picture < end; ++picture) {
-            const float* row = scores.data() + (picture - first) * texts.size(0);
-            const std::int64_t mine = own[static_cast<std::size_t>(picture)];
+            ops::matmul(ops::slice(images, 0, first, end), texts, {.transpose_b = true}).to_vector<float>();
+        for (std::int64_t image = first; image < end; ++image) {
+            const float* row = scores.data() + (image - first) * texts.size(0);
+            const std::int64_t mine = own[static_cast<std::size_t>(image)];
             result.ahead.push_back(std::count_if(row, row + texts.size(0), [&](const float& score) {
                 return &score != row + mine && !(score < row[mine]);
             }));
@@ -78,17 +78,17 @@ Retrieval retrieve(const models::Model& model, const training::Objective& object
             examples.push_back(i);
         const training::TrainingBatch batch = objective.batch(examples, {});
         const Tensor ids = batch.inputs.input_ids;
-        Tensor pictures, texts;
+        Tensor images, texts;
         model.forward(training::to_device(batch, device).inputs, {}, [&](const std::string& name, const Tensor& value) {
-            if (name == "image_embeds") pictures = value.to(cpu).to(DType::F32);
+            if (name == "image_embeds") images = value.to(cpu).to(DType::F32);
             if (name == "text_embeds") texts = value.to(cpu).to(DType::F32);
         });
-        check(pictures.defined() && texts.defined(), recipe.resolved.source(),
-              ": objective: the model does not compare pictures with texts");
-        embedded.add(ids, pictures, texts);
+        check(images.defined() && texts.defined(), recipe.resolved.source(),
+              ": objective: the model does not compare images with texts");
+        embedded.add(ids, images, texts);
     }
-    check(!embedded.own.empty(), recipe.resolved.source(), ": the data holds no pictures");
-    return rank_texts(ops::concat(embedded.pictures, 0), ops::concat(embedded.texts, 0), embedded.own);
+    check(!embedded.own.empty(), recipe.resolved.source(), ": the data holds no images");
+    return rank_texts(ops::concat(embedded.images, 0), ops::concat(embedded.texts, 0), embedded.own);
 }
 
 std::vector<Choice> choices_of(const Retrieval& found) {

@@ -26,13 +26,13 @@ constexpr std::int64_t decoded_tokens = 4;  // of one round: short, so that most
 
 // What nine of ten values do not exceed: others may use the machine too, and only ever make a rate smaller.
 double high_rate(std::vector<double> rates) {
-    if (rates.empty()) return RunFigures::unknown;
+    if (rates.empty()) return RunStats::unknown;
     const auto at = rates.begin() + static_cast<std::ptrdiff_t>((rates.size() - 1) * 9 / 10);
     std::nth_element(rates.begin(), at, rates.end());
     return *at;
 }
 
-void read_metrics(const fs::path& path, RunFigures& figures) {
+void read_metrics(const fs::path& path, RunStats& figures) {
     std::ifstream file(path);
     check(file.good(), path.string(), ": cannot be read; is this the folder of a run?");
     std::vector<double> rates;
@@ -69,34 +69,34 @@ double tokens_per_character(const FinishedRun& run) {
     return static_cast<double>(training::tokenised(inputs).tokens().size()) / static_cast<double>(characters);
 }
 
-bool continues_texts(const RunFigures& figures, const training::Recipe& recipe) {
+bool continues_texts(const RunStats& figures, const training::Recipe& recipe) {
     return figures.generates && recipe.objective == "causal";
 }
 
 // One text that is being continued.
 struct Timed {
-    std::unique_ptr<models::Decoding> decoding;
+    std::unique_ptr<models::DecodingSession> session;
     Tensor token;
     std::vector<double> rates = {};
 
     void round() {
         const auto start = Clock::now();
-        for (std::int64_t i = 0; i < decoded_tokens; ++i) decoding->step(token).to(cpu);
+        for (std::int64_t i = 0; i < decoded_tokens; ++i) session->step(token).to(cpu);
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
         rates.push_back(static_cast<double>(decoded_tokens) / seconds);
     }
 };
 
 // What the text says does not matter for what it costs.
-Timed begin_text(const FinishedRun& run, RunFigures& figures, std::int64_t context) {
+Timed begin_text(const FinishedRun& run, RunStats& figures, std::int64_t context) {
     const std::int64_t after = decoded_tokens * (decoding_rounds + 1), longest = run.model->longest_text();
     figures.context = longest > 0 ? std::min(context, std::max<std::int64_t>(1, longest - after)) : context;
     Device device = cpu;
     for (const auto& [name, tensor] : nn::parameters(*run.model)) device = tensor->device();
-    Timed timed{.decoding = run.model->decode(figures.context + after),
+    Timed timed{.session = run.model->decode(figures.context + after),
                 .token = Tensor::zeros({1, 1}, DType::I64).to(device)};
-    timed.decoding->read({.input_ids = Tensor::zeros({1, figures.context}, DType::I64).to(device)});
-    figures.cache_bytes = timed.decoding->cache_bytes();
+    timed.session->prefill({.input_ids = Tensor::zeros({1, figures.context}, DType::I64).to(device)});
+    figures.cache_bytes = timed.session->cache_bytes();
     timed.round();
     timed.rates.clear();
     return timed;
@@ -116,8 +116,8 @@ FinishedRun open_run(const std::string& name, const fs::path& folder, Device dev
     return run;
 }
 
-RunFigures figures_of(const FinishedRun& run) {
-    RunFigures figures{.name = run.name};
+RunStats figures_of(const FinishedRun& run) {
+    RunStats figures{.name = run.name};
     const models::Summary summary = models::summarise(*run.model);
     figures.parameters = summary.parameters;
     figures.active_parameters = summary.active_parameters;
@@ -131,16 +131,16 @@ RunFigures figures_of(const FinishedRun& run) {
     return figures;
 }
 
-void measure_decoding(const std::vector<FinishedRun>& runs, std::vector<RunFigures>& figures, std::int64_t context) {
+void measure_decoding(const std::vector<FinishedRun>& runs, std::vector<RunStats>& figures, std::int64_t context) {
     const NoGrad no_grad;
     std::vector<Timed> texts(runs.size());
     for (std::size_t i = 0; i < runs.size(); ++i)
         if (continues_texts(figures[i], runs[i].recipe)) texts[i] = begin_text(runs[i], figures[i], context);
     for (int round = 0; round < decoding_rounds; ++round)
         for (Timed& text : texts)
-            if (text.decoding) text.round();
+            if (text.session) text.round();
     for (std::size_t i = 0; i < runs.size(); ++i)
-        if (texts[i].decoding) figures[i].decoded_per_second = high_rate(texts[i].rates);
+        if (texts[i].session) figures[i].decoded_per_second = high_rate(texts[i].rates);
 }
 
 // A moving mean over a fiftieth of the run, which counts the first steps in full.
@@ -156,10 +156,10 @@ static std::vector<plots::ChartPoint> smoothed(const std::vector<training::LossP
     return points;
 }
 
-plots::LineChart loss_curves(const std::vector<RunFigures>& figures, const std::string& title) {
+plots::LineChart loss_curves(const std::vector<RunStats>& figures, const std::string& title) {
     plots::LineChart chart{.title = title, .x_label = "step", .y_label = "loss", .lines = {}};
     double highest = 0;
-    for (const RunFigures& run : figures) {
+    for (const RunStats& run : figures) {
         plots::ChartLine& line =
             chart.lines.emplace_back(plots::ChartLine{.name = run.name, .points = smoothed(run.losses)});
         for (const training::LossPoint& point : run.validation)

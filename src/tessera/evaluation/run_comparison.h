@@ -15,7 +15,7 @@
 namespace tessera::evaluation {
 
 // Not a number, or 0 where that cannot be: not known.
-struct RunFigures {
+struct RunStats {
     static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
     std::string name;
@@ -26,7 +26,7 @@ struct RunFigures {
     double validation_loss = unknown;  // of the last evaluation
     double bits_per_character = unknown;
     double accuracy = unknown;          // of a classifier, on the validation data
-    double units_per_second = unknown;  // tokens, or pictures: nine of ten steps were not faster
+    double units_per_second = unknown;  // tokens, or images: nine of ten steps were not faster
     bool generates = false;
     std::int64_t cache_bytes_per_token = 0;  // while the text is shorter than any window
     std::int64_t cache_bytes = 0;            // after a text of that many tokens:
@@ -45,13 +45,13 @@ struct FinishedRun {
 // The recipe and the model that a run has left in its folder.
 FinishedRun open_run(const std::string& name, const std::filesystem::path& folder, Device device = cpu);
 
-RunFigures figures_of(const FinishedRun& run);
+RunStats figures_of(const FinishedRun& run);
 
 // Fills in what decoding costs after `context` tokens. The models take turns, so that whatever slows the machine slows
 // all of them. Those that continue no texts are passed over.
-void measure_decoding(const std::vector<FinishedRun>& runs, std::vector<RunFigures>& figures, std::int64_t context);
+void measure_decoding(const std::vector<FinishedRun>& runs, std::vector<RunStats>& figures, std::int64_t context);
 
 // Smoothed losses as lines, validation losses as dots.
-plots::LineChart loss_curves(const std::vector<RunFigures>& figures, const std::string& title);
+plots::LineChart loss_curves(const std::vector<RunStats>& figures, const std::string& title);
 
 }  // namespace tessera::evaluation

@@ -69,7 +69,7 @@ formats::Json SceneScores::json() const {
         formats::Json one = formats::Json::object().set("asked", score.asked).set("exact_match", score.exact_share());
         const auto task = static_cast<scenes::SceneTask>(i);
         if (scenes::tells_boxes(task)) one.set("mean_iou", score.mean_overlap()).set("found", score.found_share());
-        if (task == scenes::SceneTask::ocr) one.set("character_error", score.character_error());
+        if (task == scenes::SceneTask::Ocr) one.set("character_error", score.character_error());
         all.set(scenes::scene_task_names[i], std::move(one));
     }
     return all;

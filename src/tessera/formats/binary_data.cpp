@@ -15,11 +15,11 @@ struct Magic {
 };
 
 constexpr Magic magics[] = {
-    {"\x89PNG\r\n\x1A\n"sv, "a PNG picture"},
-    {"\xFF\xD8\xFF"sv, "a JPEG picture"},
-    {"GIF87a"sv, "a GIF picture"},
-    {"GIF89a"sv, "a GIF picture"},
-    {"WEBPVP8"sv, "a WebP picture", 8},
+    {"\x89PNG\r\n\x1A\n"sv, "a PNG image"},
+    {"\xFF\xD8\xFF"sv, "a JPEG image"},
+    {"GIF87a"sv, "a GIF image"},
+    {"GIF89a"sv, "a GIF image"},
+    {"WEBPVP8"sv, "a WebP image", 8},
     {"WAVEfmt "sv, "a WAV recording", 8},
     {"%PDF-"sv, "a PDF document"},
     {"PK\x03\x04"sv, "a zip archive, as .docx, .xlsx and PyTorch's files are too"},

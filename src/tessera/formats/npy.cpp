@@ -19,7 +19,7 @@ const char* kind_of(DType dtype) {
 }  // namespace
 
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
-    const Tensor values = tensor.to(cpu).contiguous_copy_if_needed();
+    const Tensor values = tensor.to(cpu).contiguous();
     std::string shape;
     for (int i = 0; i < values.rank(); ++i) shape += text_of(values.size(i), ",");
     std::string header =

@@ -13,7 +13,7 @@ using IsOwn = std::function<bool(const std::filesystem::path& below)>;
 
 bool is_weights_file(const std::filesystem::path& below);    // config.json, weights and their index
 bool is_tokenizer_file(const std::filesystem::path& below);  // of every kind that the Hub's layout knows
-bool is_model_file(const std::filesystem::path& below);      // both, adapters, and how pictures are prepared
+bool is_model_file(const std::filesystem::path& below);      // both, adapters, and how images are prepared
 
 // Removes what is the program's own, and the folders that are empty by that, the one given too.
 void remove_own(const std::filesystem::path& folder, const IsOwn& is_own);

@@ -93,7 +93,7 @@ void write_safetensors(const std::filesystem::path& path, const NamedTensors& te
     file.write(header);
     for (const Named* named : order) {
         const Tensor given = named->second.detach().to(cpu);
-        const Tensor host = given.to(written_dtype(given, options)).contiguous_copy_if_needed();
+        const Tensor host = given.to(written_dtype(given, options)).contiguous();
         check_range(given, host, text_of(visible_path(path), ": tensor ", Json(named->first)));
         const std::int64_t bytes = bytes_of(host.dtype(), host.elements());
         file.write({static_cast<const std::byte*>(host.view().data), static_cast<std::size_t>(bytes)});

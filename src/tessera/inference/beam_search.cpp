@@ -27,9 +27,9 @@ struct Continuation {
 
 class Search {
    public:
-    Search(models::Decoding& decoding, const Tensor& scores, const std::vector<History>& histories,
+    Search(models::DecodingSession& session, const Tensor& scores, const std::vector<History>& histories,
            std::int64_t context, const BeamOptions& options)
-        : decoding_(decoding),
+        : session_(session),
           options_(options),
           device_(scores.device()),
           width_(static_cast<std::size_t>(options.beams.count)),
@@ -90,7 +90,7 @@ class Search {
         const std::vector<Continuation> best = best_continuations(text, scores, vocabulary);
         bool any_goes_on = false;
         const bool takes_more =
-            text.finished.size() < width_ || options_.beams.early_stopping != EarlyStopping::when_full;
+            text.finished.size() < width_ || options_.beams.early_stopping != EarlyStopping::WhenFull;
         std::vector<Continuation> running;
         for (std::size_t rank = 0; rank < best.size(); ++rank) {
             const Continuation& next = best[rank];
@@ -153,9 +153,9 @@ class Search {
 
     bool can_improve(const Text& text) const {
         if (text.finished.size() < width_) return true;
-        if (options_.beams.early_stopping == EarlyStopping::when_full) return false;
+        if (options_.beams.early_stopping == EarlyStopping::WhenFull) return false;
         const double penalty = options_.beams.length_penalty;
-        const bool may_grow = options_.beams.early_stopping == EarlyStopping::never && penalty > 0;
+        const bool may_grow = options_.beams.early_stopping == EarlyStopping::Never && penalty > 0;
         const std::int64_t length = may_grow ? text.longest : generated_;
         return text.running.front().score / std::pow(static_cast<double>(length), penalty) > text.finished.back().score;
     }
@@ -169,16 +169,16 @@ class Search {
                 tokens.push_back(beam.history.ids.back());
                 beam.row = static_cast<std::int64_t>(rows.size()) - 1;
             }
-        decoding_.reorder(rows);
-        return decoding_.step(Tensor::from(tokens, {static_cast<std::int64_t>(tokens.size()), 1}).to(device_));
+        session_.reorder(rows);
+        return session_.step(Tensor::from(tokens, {static_cast<std::int64_t>(tokens.size()), 1}).to(device_));
     }
 
-    models::Decoding& decoding_;
+    models::DecodingSession& session_;
     const BeamOptions& options_;
     Device device_;
     std::size_t width_;
     std::int64_t generated_ = 0;  // by every running beam, with the token being chosen
-    RuleBook rules_;
+    LogitsProcessor rules_;
     Candidates candidates_;
     std::vector<float> log_probabilities_, weights_;
     std::vector<Text> texts_;                      // those still open
@@ -187,17 +187,17 @@ class Search {
 
 }  // namespace
 
-BeamResult beam_search(models::Decoding& decoding, const Tensor& scores, const std::vector<History>& histories,
+BeamResult beam_search(models::DecodingSession& session, const Tensor& scores, const std::vector<History>& histories,
                        std::int64_t context, const BeamOptions& options) {
     const NoGrad no_grad;
     check(scores.rank() == 2 && scores.size(0) == static_cast<std::int64_t>(histories.size()), "beams: scores of ",
           scores.shape(), " for ", histories.size(), " prompts");
-    return Search(decoding, scores, histories, context, options).run(scores);
+    return Search(session, scores, histories, context, options).run(scores);
 }
 
 BeamResult beam_search(const models::Model& model, const models::Batch& prompt, const BeamOptions& options) {
     const NoGrad no_grad;
-    check(options.context.end != AtContext::shift, "beams: a search with beams cannot shift the context");
+    check(options.context.end != AtContext::Shift, "beams: a search with beams cannot shift the context");
     const std::int64_t context = context_under(options.context, model);
     const std::vector<History> histories = histories_of(model, prompt);
     const std::int64_t most = fitting_new_tokens(histories, context, options.max_new_tokens);
@@ -205,13 +205,13 @@ BeamResult beam_search(const models::Model& model, const models::Batch& prompt, 
     const auto seconds = [](auto since) {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
     };
-    const std::unique_ptr<models::Decoding> decoding = model.decode(prompt_length(model, prompt) + most);
-    const Tensor scores = decoding->read(prompt);
-    const double read_seconds = seconds(start);
+    const std::unique_ptr<models::DecodingSession> session = model.decode(prompt_length(model, prompt) + most);
+    const Tensor scores = session->prefill(prompt);
+    const double prefill_seconds = seconds(start);
     const auto first = std::chrono::steady_clock::now();
-    BeamResult out = beam_search(*decoding, scores, histories, context, options);
-    out.read_seconds = read_seconds;
-    out.step_seconds = seconds(first);
+    BeamResult out = beam_search(*session, scores, histories, context, options);
+    out.prefill_seconds = prefill_seconds;
+    out.decode_seconds = seconds(first);
     return out;
 }
 

@@ -13,9 +13,9 @@ namespace tessera::inference {
 
 // When a text has as many finished beams as there are beams:
 enum class EarlyStopping {
-    heuristic,  // it ends when the best running beam, were it to end now, would be worse than all of them
-    when_full,  // it ends
-    never,      // as heuristic, but the running beam may grow to the full length first
+    Heuristic,  // it ends when the best running beam, were it to end now, would be worse than all of them
+    WhenFull,   // it ends
+    Never,      // as heuristic, but the running beam may grow to the full length first
 };
 
 constexpr std::int64_t most_beams = 1024;
@@ -23,7 +23,7 @@ constexpr std::int64_t most_beams = 1024;
 struct BeamSettings {
     std::int64_t count = 1;
     double length_penalty = 1;  // scores are Σ log p / length^penalty: above 0, long texts gain
-    EarlyStopping early_stopping = EarlyStopping::heuristic;
+    EarlyStopping early_stopping = EarlyStopping::Heuristic;
     std::int64_t returned = 1;  // of the finished beams, the best first
 };
 
@@ -31,7 +31,7 @@ struct BeamOptions {
     BeamSettings beams = {};
     std::int64_t max_new_tokens = 64;
     std::vector<std::int64_t> stop_ids = {};
-    ScoreRules rules = {};
+    LogitsRules rules = {};
     ContextRule context = {};
 };
 
@@ -43,14 +43,14 @@ struct BeamText {
 
 struct BeamResult {
     std::vector<std::vector<BeamText>> texts;  // per row of the prompt
-    double read_seconds = 0, step_seconds = 0;
+    double prefill_seconds = 0, decode_seconds = 0;
     std::int64_t steps = 0;
 };
 
 BeamResult beam_search(const models::Model& model, const models::Batch& prompt, const BeamOptions& options);
 // From the scores after a prompt, (B, V); `histories` are the prompt's tokens, one per row. A text ends where it has
 // read `context` tokens; 0: never.
-BeamResult beam_search(models::Decoding& decoding, const Tensor& scores, const std::vector<History>& histories,
+BeamResult beam_search(models::DecodingSession& session, const Tensor& scores, const std::vector<History>& histories,
                        std::int64_t context, const BeamOptions& options);
 
 }  // namespace tessera::inference

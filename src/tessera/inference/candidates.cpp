@@ -60,7 +60,7 @@ void for_above(std::span<const float> values, float limit, Body&& body) {
 
 bool is_before(const Candidate& a, const Candidate& b) { return a.score != b.score ? a.score > b.score : a.id < b.id; }
 
-// Drops, from a long list, most of what stands behind the highest scores that hold `mass`: by coarse steps of score.
+// Drops, from a long list, most of what stands behind the highest logits that hold `mass`: by coarse steps of score.
 void drop_far_behind(std::vector<Candidate>& list, double mass) {
     constexpr std::size_t steps = 1024;
     if (list.size() < 4 * steps) return;
@@ -82,7 +82,7 @@ void drop_far_behind(std::vector<Candidate>& list, double mass) {
     std::erase_if(list, [&](const Candidate& candidate) { return step_of(candidate) > last + 1; });
 }
 
-// Brings the highest scores that together just reach `mass` to the front, and returns how many they are; at least 1.
+// Brings the highest logits that together just reach `mass` to the front, and returns how many they are; at least 1.
 // Halving, so that the time is linear in the list.
 std::size_t shortest_with(std::vector<Candidate>& list, double mass) {
     drop_far_behind(list, mass);
@@ -105,7 +105,7 @@ std::size_t shortest_with(std::vector<Candidate>& list, double mass) {
 
 }  // namespace
 
-float highest(std::span<const float> scores) {
+float highest(std::span<const float> logits) {
     float best[lanes];
     std::int32_t is_nan[lanes] = {};
     std::fill(best, best + lanes, -std::numeric_limits<float>::infinity());
@@ -114,25 +114,25 @@ float highest(std::span<const float> scores) {
         is_nan[lane] |= score != score ? 1 : 0;
     };
     std::size_t i = 0;
-    for (; i + lanes <= scores.size(); i += lanes)
-        for (std::size_t lane = 0; lane < lanes; ++lane) take(scores[i + lane], lane);
-    for (; i < scores.size(); ++i) take(scores[i], 0);
+    for (; i + lanes <= logits.size(); i += lanes)
+        for (std::size_t lane = 0; lane < lanes; ++lane) take(logits[i + lane], lane);
+    for (; i < logits.size(); ++i) take(logits[i], 0);
     const bool any_nan = *std::max_element(is_nan, is_nan + lanes) > 0;
     return any_nan ? std::numeric_limits<float>::quiet_NaN() : *std::max_element(best, best + lanes);
 }
 
-double weigh(std::span<const float> scores, float highest, float sharpness, std::span<float> weights) {
+double weigh(std::span<const float> logits, float highest, float sharpness, std::span<float> weights) {
     double total = 0;
-    for (std::size_t begin = 0; begin < scores.size(); begin += block) {
-        const std::size_t end = std::min(begin + block, scores.size());
+    for (std::size_t begin = 0; begin < logits.size(); begin += block) {
+        const std::size_t end = std::min(begin + block, logits.size());
         // Three loops, because the compiler makes vectors of each and branches of them together.
         for (std::size_t i = begin; i < end; ++i) {
-            const float x = (scores[i] - highest) * sharpness;
+            const float x = (logits[i] - highest) * sharpness;
             weights[i] = x > no_weight_below ? x : no_weight_below;
         }
         for (std::size_t i = begin; i < end; ++i) weights[i] = exp_of_negative(weights[i]);
         for (std::size_t i = begin; i < end; ++i)
-            weights[i] = (scores[i] - highest) * sharpness > no_weight_below ? weights[i] : 0.f;
+            weights[i] = (logits[i] - highest) * sharpness > no_weight_below ? weights[i] : 0.f;
         total += sum_of(weights.subspan(begin, end - begin));
     }
     return total;
@@ -160,33 +160,33 @@ std::int64_t place_of(std::span<const float> weights, double position) {
 
 Candidates::Candidates(std::int64_t vocabulary) { list_.reserve(static_cast<std::size_t>(vocabulary)); }
 
-void Candidates::take_highest(std::span<const float> scores, std::int64_t count) {
-    const std::size_t wanted = std::min(static_cast<std::size_t>(count), scores.size());
-    // The lowest of the highest so far stands at the heap's top; most blocks of scores hold nothing above it.
-    heap_.assign(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(wanted));
+void Candidates::take_highest(std::span<const float> logits, std::int64_t count) {
+    const std::size_t wanted = std::min(static_cast<std::size_t>(count), logits.size());
+    // The lowest of the highest so far stands at the heap's top; most blocks of logits hold nothing above it.
+    heap_.assign(logits.begin(), logits.begin() + static_cast<std::ptrdiff_t>(wanted));
     std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
     constexpr std::size_t stretch = 4096;
-    for (std::size_t begin = wanted; begin < scores.size(); begin += stretch)
-        for_above(scores.subspan(begin, std::min(stretch, scores.size() - begin)), heap_.front(), [&](std::size_t i) {
-            if (!(scores[begin + i] > heap_.front())) return;
+    for (std::size_t begin = wanted; begin < logits.size(); begin += stretch)
+        for_above(logits.subspan(begin, std::min(stretch, logits.size() - begin)), heap_.front(), [&](std::size_t i) {
+            if (!(logits[begin + i] > heap_.front())) return;
             std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-            heap_.back() = scores[begin + i];
+            heap_.back() = logits[begin + i];
             std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
         });
     const float least = heap_.front();
-    const auto take = [&](std::size_t i) { list_.push_back({.score = scores[i], .id = static_cast<std::int64_t>(i)}); };
+    const auto take = [&](std::size_t i) { list_.push_back({.score = logits[i], .id = static_cast<std::int64_t>(i)}); };
     list_.clear();
     constexpr float nothing = -std::numeric_limits<float>::infinity();
     if (least > nothing)
-        for_above(scores, std::nextafter(least, nothing), take);
+        for_above(logits, std::nextafter(least, nothing), take);
     else
-        for (std::size_t i = 0; i < scores.size(); ++i) take(i);
+        for (std::size_t i = 0; i < logits.size(); ++i) take(i);
 }
 
-void Candidates::take_above(std::span<const float> scores, std::span<const float> weights, double total, float least) {
+void Candidates::take_above(std::span<const float> logits, std::span<const float> weights, double total, float least) {
     list_.clear();
     for_above(weights, least, [&](std::size_t i) {
-        list_.push_back({.score = scores[i], .weight = weights[i], .id = static_cast<std::int64_t>(i)});
+        list_.push_back({.score = logits[i], .weight = weights[i], .id = static_cast<std::int64_t>(i)});
     });
     total_ = total;
 }

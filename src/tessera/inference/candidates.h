@@ -14,10 +14,10 @@ struct Candidate {
     std::int64_t id = 0;
 };
 
-float highest(std::span<const float> scores);  // NaN where one of them is
+float highest(std::span<const float> logits);  // NaN where one of them is
 
 // exp((score − highest) · sharpness) of each, and their sum.
-double weigh(std::span<const float> scores, float highest, float sharpness, std::span<float> weights);
+double weigh(std::span<const float> logits, float highest, float sharpness, std::span<float> weights);
 
 // Where the cumulated weight passes `position`, of [0, total).
 std::int64_t place_of(std::span<const float> weights, double position);
@@ -26,10 +26,10 @@ class Candidates {
    public:
     explicit Candidates(std::int64_t vocabulary);
 
-    // The `count` highest scores and whatever equals the last of them.
-    void take_highest(std::span<const float> scores, std::int64_t count);
+    // The `count` highest logits and whatever equals the last of them.
+    void take_highest(std::span<const float> logits, std::int64_t count);
     // All with a weight above `least`; the others' weight counts in the total still.
-    void take_above(std::span<const float> scores, std::span<const float> weights, double total, float least);
+    void take_above(std::span<const float> logits, std::span<const float> weights, double total, float least);
     void weigh(float highest, float sharpness);  // those taken by score
 
     // Top-p (Holtzman et al. 2020): the most probable tokens, while those before them hold less than `mass`.

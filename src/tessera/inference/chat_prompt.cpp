@@ -4,7 +4,7 @@
 
 namespace tessera::inference {
 
-formats::Json json_of(const std::vector<ChatMessage>& messages) {
+formats::Json to_json(const std::vector<ChatMessage>& messages) {
     formats::Json list = formats::Json::array();
     for (const ChatMessage& message : messages) list.push_back(tokenizers::chat_message(message.role, message.content));
     return list;
@@ -13,7 +13,7 @@ formats::Json json_of(const std::vector<ChatMessage>& messages) {
 Prompt chat_prompt(const TextModel& model, const std::vector<ChatMessage>& messages) {
     check(!model.text().chat_template.empty(), model.path.string(),
           ": no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); try tessera generate");
-    return {.text = tokenizers::render_chat(model.text(), json_of(messages)), .is_whole = true};
+    return {.text = tokenizers::render_chat(model.text(), to_json(messages)), .is_whole = true};
 }
 
 }  // namespace tessera::inference

@@ -14,7 +14,7 @@ struct ChatMessage {
     std::string content = {};
 };
 
-formats::Json json_of(const std::vector<ChatMessage>& messages);
+formats::Json to_json(const std::vector<ChatMessage>& messages);
 // Up to where the assistant's answer begins. Throws where the model has no template.
 Prompt chat_prompt(const TextModel& model, const std::vector<ChatMessage>& messages);
 

@@ -7,12 +7,12 @@
 namespace tessera::inference {
 
 std::int64_t context_under(const ContextRule& rule, const models::Model& model) {
-    const bool goes_on = rule.end == AtContext::go_on;
+    const bool goes_on = rule.end == AtContext::GoOn;
     const std::int64_t most = goes_on ? model.longest_text() : model.context_length();
     check(rule.tokens >= 0, "a context of ", rule.tokens, " tokens");
     check(most == 0 || rule.tokens <= most, "a context of ", rule.tokens, " tokens, but the model's is ", most);
     const std::int64_t context = rule.tokens > 0 ? rule.tokens : most;
-    check(rule.kept >= 0 && (rule.end != AtContext::shift || context == 0 || context >= rule.kept + 2), "a context of ",
+    check(rule.kept >= 0 && (rule.end != AtContext::Shift || context == 0 || context >= rule.kept + 2), "a context of ",
           context, " tokens cannot be shifted behind its first ", rule.kept);
     return context;
 }

@@ -9,14 +9,14 @@
 namespace tessera::inference {
 
 enum class AtContext {
-    stop,
-    shift,  // the older half of the text is forgotten, and what is left is read again from position 0
-    go_on,  // past what the model was made for, up to where its learned positions end
+    Stop,
+    Shift,  // the older half of the text is forgotten, and what is left is read again from position 0
+    GoOn,   // past what the model was made for, up to where its learned positions end
 };
 
 struct ContextRule {
     std::int64_t tokens = 0;  // of prompt and answer together; 0: the model's context
-    AtContext end = AtContext::stop;
+    AtContext end = AtContext::Stop;
     std::int64_t kept = 0;  // of the first tokens of a text, which a shift does not forget: what begins it
 };
 

@@ -15,11 +15,11 @@ class Conversation {
     void forget() { held_.clear(); }
 
    private:
-    Tensor read(const models::Batch& prompt, const std::vector<std::int64_t>& ids, std::int64_t needed,
-                const GenerateOptions& options);
+    Tensor prefill(const models::Batch& prompt, const std::vector<std::int64_t>& ids, std::int64_t needed,
+                   const GenerateOptions& options);
 
     const models::Model& model_;
-    std::unique_ptr<models::Decoding> decoding_;
+    std::unique_ptr<models::DecodingSession> session_;
     std::int64_t capacity_ = 0, reused_ = 0;
     std::vector<std::int64_t> held_;  // the tokens that the caches hold
 };

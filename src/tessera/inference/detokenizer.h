@@ -8,11 +8,11 @@
 
 namespace tessera::inference {
 
-class StreamedText {
+class Detokenizer {
    public:
     // `before`: the tokens that the row goes on from. Whether a word begins with a space depends on them.
-    StreamedText(const tokenizers::Tokenizer& tokenizer, std::span<const std::int64_t> before,
-                 const std::vector<std::string>& stops);
+    Detokenizer(const tokenizers::Tokenizer& tokenizer, std::span<const std::int64_t> before,
+                const std::vector<std::string>& stops);
 
     std::string add(std::int64_t id);  // the text that is sure now
     std::string finish();              // what is left
@@ -23,7 +23,7 @@ class StreamedText {
     std::string given(std::string text);
 
     tokenizers::StreamDecoder decoder_;
-    StopText stops_;
+    StopStrings stops_;
     std::string whole_;
 };
 

@@ -29,13 +29,13 @@ std::vector<std::vector<Filler>> fill_mask(const TextModel& model, const std::st
     models::Batch batch = batch_of({ids});
     batch.input_ids = batch.input_ids.to(model.device);
     batch.attention_mask = batch.attention_mask.to(model.device);
-    const Tensor scores = model.model->forward(batch);
-    check(scores.rank() == 3 && scores.size(2) == model.vocabulary(), model.path.string(),
-          ": the model gives no scores of tokens; has it a language-model head?");
+    const Tensor logits = model.model->forward(batch);
+    check(logits.rank() == 3 && logits.size(2) == model.vocabulary(), model.path.string(),
+          ": the model gives no logits of tokens; has it a language-model head?");
     std::vector<std::vector<Filler>> gaps;
     for (std::size_t at = 0; at < ids.size(); ++at) {
         if (ids[at] != mask) continue;
-        const Tensor row = ops::select(ops::select(scores, 0, 0), 0, static_cast<std::int64_t>(at));
+        const Tensor row = ops::select(ops::select(logits, 0, 0), 0, static_cast<std::int64_t>(at));
         const auto probabilities = ops::softmax(row.to(DType::F32)).to_vector<float>();
         std::vector<std::int64_t> order(probabilities.size());
         for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);

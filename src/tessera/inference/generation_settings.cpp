@@ -86,7 +86,7 @@ std::vector<std::vector<std::int64_t>> read_words(const Config& config, std::vec
     return words;
 }
 
-ScoreRules read_rules(const Config& config, const std::vector<std::int64_t>& stop_ids) {
+LogitsRules read_rules(const Config& config, const std::vector<std::int64_t>& stop_ids) {
     return {.repetition_penalty = read_number(config, "repetition_penalty", 1, 1e-9, 1e9),
             .no_repeat_ngram = read_whole(config, "no_repeat_ngram_size", 0),
             .bad_words = read_words(config, stop_ids),
@@ -100,12 +100,12 @@ ScoreRules read_rules(const Config& config, const std::vector<std::int64_t>& sto
 
 EarlyStopping read_early_stopping(const Config& config) {
     const char* field = "early_stopping";
-    if (!config.has(field)) return EarlyStopping::heuristic;
+    if (!config.has(field)) return EarlyStopping::Heuristic;
     if (config.json().find(field)->is_string()) {
         if (config.text(field) != "never") config.reject(field, "expected true, false or \"never\"");
-        return EarlyStopping::never;
+        return EarlyStopping::Never;
     }
-    return config.boolean(field) ? EarlyStopping::when_full : EarlyStopping::heuristic;
+    return config.boolean(field) ? EarlyStopping::WhenFull : EarlyStopping::Heuristic;
 }
 
 BeamSettings read_beams(const Config& config) {

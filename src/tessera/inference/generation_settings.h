@@ -13,7 +13,7 @@ namespace tessera::inference {
 
 struct GenerationSettings {
     SamplerSettings sampler = {};
-    ScoreRules rules = {};
+    LogitsRules rules = {};
     BeamSettings beams = {};
     std::vector<std::int64_t> stop_ids = {};          // eos_token_id, one or several
     std::optional<std::int64_t> max_new_tokens = {};  // after the prompt

@@ -14,12 +14,12 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Scores (B, V) where the host can read them as f32.
-class HostScores {
+class HostLogits {
    public:
-    void take(const Tensor& scores) {
+    void take(const Tensor& logits) {
         const bool is_readable =
-            scores.device().kind == DeviceKind::CPU && scores.dtype() == DType::F32 && scores.is_contiguous();
-        values_ = is_readable ? scores : scores.to(cpu).to(DType::F32).contiguous_copy_if_needed();
+            logits.device().kind == DeviceKind::CPU && logits.dtype() == DType::F32 && logits.is_contiguous();
+        values_ = is_readable ? logits : logits.to(cpu).to(DType::F32).contiguous();
     }
     std::span<float> row(std::size_t index) const {
         const auto width = static_cast<std::size_t>(values_.size(1));
@@ -30,7 +30,7 @@ class HostScores {
     Tensor values_;
 };
 
-// Reads texts from their beginnings into new caches, and gives the scores after them.
+// Reads texts from their beginnings into new caches, and gives the logits after them.
 class Restart {
    public:
     Restart(const models::Model& model, const GenerateOptions& options, Device device)
@@ -42,19 +42,19 @@ class Restart {
         return (*this)(batch, capacity);
     }
     Tensor operator()(const models::Batch& batch, std::int64_t capacity) {
-        decoding_.reset();
-        decoding_ = model_.decode(capacity);
-        decoding_->prompt_chunk = options_.prompt_chunk;
-        decoding_->on_read = options_.on_read;
-        return decoding_->read(batch);
+        session_.reset();
+        session_ = model_.decode(capacity);
+        session_->prefill_chunk = options_.prefill_chunk;
+        session_->on_prefill = options_.on_prefill;
+        return session_->prefill(batch);
     }
-    models::Decoding& decoding() const { return *decoding_; }
+    models::DecodingSession& session() const { return *session_; }
 
    private:
     const models::Model& model_;
     const GenerateOptions& options_;
     Device device_;
-    std::unique_ptr<models::Decoding> decoding_;
+    std::unique_ptr<models::DecodingSession> session_;
 };
 
 // What is left of a text where that many tokens after the first `kept` are forgotten.
@@ -67,48 +67,50 @@ std::vector<std::int64_t> remembered(const std::vector<std::int64_t>& ids, std::
 class Generation {
    public:
     // `restart`: where full rows are shifted; else null.
-    Generation(models::Decoding& decoding, const Tensor& scores, std::vector<History> histories, std::int64_t context,
-               const GenerateOptions& options, const OnToken& on_token, Restart* restart = nullptr)
-        : decoding_(&decoding),
+    Generation(models::DecodingSession& session, const Tensor& logits, std::vector<History> histories,
+               std::int64_t context, const GenerateOptions& options, const OnToken& on_token,
+               Restart* restart = nullptr)
+        : session_(&session),
           restart_(restart),
           context_(context),
           options_(options),
           on_token_(on_token),
-          device_(scores.device()),
+          device_(logits.device()),
           histories_(std::move(histories)),
-          rules_(options.rules, options.stop_ids, scores.size(1),
+          rules_(options.rules, options.stop_ids, logits.size(1),
                  fitting_new_tokens(histories_, restart ? 0 : context, options.max_new_tokens)),
-          sampler_(options.sampler, scores.size(1)) {
-        if (options.log_probabilities) log_probabilities_.emplace(*options.log_probabilities, scores.size(1));
+          sampler_(options.sampler, logits.size(1)) {
+        if (options.log_probabilities) log_probabilities_.emplace(*options.log_probabilities, logits.size(1));
         constexpr std::int64_t most_reserved = 1 << 16;  // a limit may be far beyond any text
         const auto room = static_cast<std::size_t>(std::min(options.max_new_tokens, most_reserved));
         out_.tokens.resize(histories_.size());
-        out_.endings.resize(histories_.size(), Ending::length);
+        out_.endings.resize(histories_.size(), Ending::Length);
         for (std::size_t row = 0; row < histories_.size(); ++row) {
             histories_[row].ids.reserve(histories_[row].ids.size() + room);
             out_.tokens[row].reserve(room);
             rows_.push_back({row, true});
             if (restart_) forget(rows_.back());
         }
-        ids_ = Tensor::empty({scores.size(0), 1}, DType::I64);
+        ids_ = Tensor::empty({logits.size(0), 1}, DType::I64);
     }
 
-    Generated run(Tensor scores) {
+    Generated run(Tensor logits) {
         const auto start = Clock::now();
         for (std::int64_t step = 0; step < options_.max_new_tokens; ++step) {
-            choose(scores, static_cast<std::uint64_t>(step));
+            choose(logits, static_cast<std::uint64_t>(step));
             if (none_is_open() || step + 1 == options_.max_new_tokens) break;
             const bool any_full = std::any_of(rows_.begin(), rows_.end(),
                                               [&](const Row& row) { return row.is_open && is_full(row, step); });
             if (any_full && !restart_) end_full_rows(step);
             if (none_is_open()) break;
             if (!any_full || !restart_) let_rows_leave(step);
-            out_.fed += std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.is_open; });
-            scores = any_full && restart_ ? shifted() : decoding_->step(ids_.to(device_));
+            out_.decoded_tokens +=
+                std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.is_open; });
+            logits = any_full && restart_ ? shifted() : session_->step(ids_.to(device_));
             ++out_.steps;
         }
-        out_.step_seconds = seconds_since(start);
-        out_.cache_bytes = decoding_->cache_bytes();
+        out_.decode_seconds = seconds_since(start);
+        out_.cache_bytes = session_->cache_bytes();
         return std::move(out_);
     }
 
@@ -133,7 +135,7 @@ class Generation {
         for (Row& row : rows_)
             if (row.is_open && is_full(row, step)) {
                 row.is_open = false;
-                out_.endings[row.row] = Ending::context;
+                out_.endings[row.row] = Ending::Context;
             }
     }
 
@@ -151,27 +153,27 @@ class Generation {
             forget(row);
             texts.push_back(remembered(histories_[row.row].ids, options_.context.kept, row.forgotten));
         }
-        Tensor scores = (*restart_)(texts, context_);
-        decoding_ = &restart_->decoding();
+        Tensor logits = (*restart_)(texts, context_);
+        session_ = &restart_->session();
         ids_ = Tensor::empty({static_cast<std::int64_t>(rows_.size()), 1}, DType::I64);
-        return scores;
+        return logits;
     }
 
     bool only_argmax() const { return options_.sampler.is_greedy() && rules_.changes_nothing() && !log_probabilities_; }
 
-    void choose(const Tensor& scores, std::uint64_t step) {
+    void choose(const Tensor& logits, std::uint64_t step) {
         // A device finds the most probable tokens itself: they are all that must come over.
         if (device_.kind != DeviceKind::CPU && only_argmax())
-            ids_.copy_from(ops::argmax(scores, -1, true).to(cpu));
+            ids_.copy_from(ops::argmax(logits, -1, true).to(cpu));
         else
-            choose_on_host(scores, step);
+            choose_on_host(logits, step);
         const std::int64_t* ids = ids_.data<std::int64_t>();
         for (std::size_t i = 0; i < rows_.size(); ++i)
             if (rows_[i].is_open) rows_[i].is_open = take(rows_[i].row, ids[i], i);
     }
 
-    void choose_on_host(const Tensor& scores, std::uint64_t step) {
-        host_.take(scores);
+    void choose_on_host(const Tensor& logits, std::uint64_t step) {
+        host_.take(logits);
         std::int64_t* ids = ids_.data<std::int64_t>();
         for (std::size_t i = 0; i < rows_.size(); ++i) {
             if (!rows_[i].is_open) continue;
@@ -198,7 +200,7 @@ class Generation {
         }
         const bool asked = on_token_ && !on_token_(token);
         const bool is_stop = rules_.is_stop(id);
-        if (asked || is_stop) out_.endings[row] = is_stop ? Ending::stop_id : Ending::asked;
+        if (asked || is_stop) out_.endings[row] = is_stop ? Ending::StopId : Ending::Asked;
         return !asked && !is_stop;
     }
 
@@ -216,11 +218,11 @@ class Generation {
                 ids.push_back(ids_.data<std::int64_t>()[i]);
             }
         std::erase_if(rows_, [](const Row& row) { return !row.is_open; });
-        decoding_->reorder(kept);
+        session_->reorder(kept);
         ids_ = Tensor::from(ids, {static_cast<std::int64_t>(ids.size()), 1});
     }
 
-    models::Decoding* decoding_;
+    models::DecodingSession* session_;
     Restart* restart_;
     std::int64_t context_;
     const GenerateOptions& options_;
@@ -228,23 +230,23 @@ class Generation {
     Device device_;
     std::vector<History> histories_;  // by row of the prompt
     std::vector<Row> rows_;           // of the decoding's batch
-    RuleBook rules_;
+    LogitsProcessor rules_;
     Sampler sampler_;
     std::optional<LogProbabilities> log_probabilities_;
-    HostScores host_;
-    std::vector<float> changed_;  // scores under the rules
+    HostLogits host_;
+    std::vector<float> changed_;  // logits under the rules
     Tensor ids_;                  // (rows, 1) the newest token of each, on the host
     Generated out_;
 };
 
 }  // namespace
 
-Generated generate(models::Decoding& decoding, Tensor scores, std::vector<History> histories, std::int64_t context,
-                   const GenerateOptions& options, const OnToken& on_token) {
+Generated generate(models::DecodingSession& session, Tensor logits, std::vector<History> histories,
+                   std::int64_t context, const GenerateOptions& options, const OnToken& on_token) {
     const NoGrad no_grad;
-    check(scores.rank() == 2 && scores.size(0) == static_cast<std::int64_t>(histories.size()), "generate: scores of ",
-          scores.shape(), " for ", histories.size(), " prompts");
-    return Generation(decoding, scores, std::move(histories), context, options, on_token).run(scores);
+    check(logits.rank() == 2 && logits.size(0) == static_cast<std::int64_t>(histories.size()), "generate: logits of ",
+          logits.shape(), " for ", histories.size(), " prompts");
+    return Generation(session, logits, std::move(histories), context, options, on_token).run(logits);
 }
 
 namespace {
@@ -252,7 +254,7 @@ namespace {
 // A text whose rows are shifted is read from ids alone.
 void check_shift(const models::Model& model, const models::Batch& prompt, std::int64_t context) {
     check(!model.has_encoder() && !prompt.pixel_values.defined(), model.config.source(),
-          ": the context of a model that reads pictures or a text beside its own cannot be shifted");
+          ": the context of a model that reads images or a text beside its own cannot be shifted");
     check(context > 0, model.config.source(), ": the model has no known context that could be shifted");
 }
 
@@ -264,11 +266,11 @@ Generated generate(const models::Model& model, const models::Batch& prompt, cons
     if (options.max_new_tokens <= 0) return {};
     options.sampler.check_values();
     const std::int64_t context = context_under(options.context, model);
-    const bool shifts = options.context.end == AtContext::shift;
+    const bool shifts = options.context.end == AtContext::Shift;
     std::vector<History> histories = histories_of(model, prompt);
     const auto start = Clock::now();
     Restart restart(model, options, prompt.input_ids.device());
-    Tensor scores;
+    Tensor logits;
     if (shifts) {
         check_shift(model, prompt, context);
         const std::int64_t kept = options.context.kept;
@@ -277,17 +279,17 @@ Generated generate(const models::Model& model, const models::Batch& prompt, cons
             const auto count = static_cast<std::int64_t>(history.ids.size());
             texts.push_back(remembered(history.ids, kept, forgotten_by_shift(count, 0, context, kept)));
         }
-        scores = restart(texts, context);
+        logits = restart(texts, context);
     } else {
         const std::int64_t most = fitting_new_tokens(histories, context, options.max_new_tokens);
-        scores = restart(prompt, prompt_length(model, prompt) + most);
+        logits = restart(prompt, prompt_length(model, prompt) + most);
     }
-    if (scores.device().kind != DeviceKind::CPU) driver(scores.device().kind).synchronize(scores.device().index);
-    const double read_seconds = seconds_since(start);
-    Generated out = Generation(restart.decoding(), scores, std::move(histories), context, options, on_token,
+    if (logits.device().kind != DeviceKind::CPU) driver(logits.device().kind).synchronize(logits.device().index);
+    const double prefill_seconds = seconds_since(start);
+    Generated out = Generation(restart.session(), logits, std::move(histories), context, options, on_token,
                                shifts ? &restart : nullptr)
-                        .run(scores);
-    out.read_seconds = read_seconds;
+                        .run(logits);
+    out.prefill_seconds = prefill_seconds;
     return out;
 }
 
@@ -299,7 +301,7 @@ models::Batch batch_of(const std::vector<std::vector<std::int64_t>>& prompts, st
     }
     std::vector<std::int64_t> ids, mask;
     for (const auto& prompt : prompts) {
-        const std::size_t before = side == Side::left ? longest - prompt.size() : 0;
+        const std::size_t before = side == Side::Left ? longest - prompt.size() : 0;
         const std::size_t after = longest - prompt.size() - before;
         ids.insert(ids.end(), before, padding_id);
         mask.insert(mask.end(), before, 0);

@@ -30,22 +30,22 @@ Tensor table_of(const std::vector<tokenizers::Ids>& rows) {
 
 }  // namespace
 
-PictureClassifier::PictureClassifier(const std::filesystem::path& folder, const ClassifierOptions& options)
+ImageClassifier::ImageClassifier(const std::filesystem::path& folder, const ClassifierOptions& options)
     : device_(options.device) {
     formats::check_exists(folder);
     const models::Config config = models::config_named(folder.string());
     const models::Architecture& architecture = models::architecture_of(config);
-    settings_ = models::picture_settings(folder, config);
+    settings_ = models::image_processor_config(folder, config);
     if (architecture.vision->texts != nullptr) {
         check(!options.labels.empty(), folder.string(), ": a model of type ", architecture.model_type,
-              " compares pictures with texts: it needs labels");
+              " compares images with texts: it needs labels");
         labels_ = options.labels;
         const auto tokenizer = tokenizers::open_tokenizer(folder);
         texts_ = table_of(architecture.vision->texts(config, folder, *tokenizer, sentences_of(options))).to(device_);
         exclusive_ = false;
     } else {
         check(architecture.vision->classes != nullptr, folder.string(), ": a model of type ", architecture.model_type,
-              " does not classify pictures");
+              " does not classify images");
         check(options.labels.empty(), folder.string(), ": a model of type ", architecture.model_type,
               " has classes of its own and takes no labels");
         labels_ = architecture.vision->classes(config);
@@ -56,15 +56,15 @@ PictureClassifier::PictureClassifier(const std::filesystem::path& folder, const 
     if (device_ != cpu) nn::move_to(*model_, device_);
 }
 
-std::vector<std::vector<LabelScore>> PictureClassifier::classify(std::span<const formats::Image> pictures) const {
+std::vector<std::vector<LabelScore>> ImageClassifier::classify(std::span<const formats::Image> images) const {
     const NoGrad no_grad;
-    const Tensor scores =
-        model_->forward({.input_ids = texts_, .pixel_values = data::pixel_values(pictures, settings_).to(device_)});
-    check(scores.size(1) == static_cast<std::int64_t>(labels_.size()), "the model gives ", scores.size(1),
-          " scores a picture for ", labels_.size(), " labels");
-    const std::vector<double> all = scores.to_vector<double>();
+    const Tensor logits =
+        model_->forward({.input_ids = texts_, .pixel_values = data::pixel_values(images, settings_).to(device_)});
+    check(logits.size(1) == static_cast<std::int64_t>(labels_.size()), "the model gives ", logits.size(1),
+          " logits an image for ", labels_.size(), " labels");
+    const std::vector<double> all = logits.to_vector<double>();
     std::vector<std::vector<LabelScore>> answers;
-    for (std::size_t i = 0; i < pictures.size(); ++i)
+    for (std::size_t i = 0; i < images.size(); ++i)
         answers.push_back(
             ranked_labels(labels_, std::span(all).subspan(i * labels_.size(), labels_.size()), exclusive_));
     return answers;

@@ -1,4 +1,4 @@
-// What a picture shows: the classes a model was trained on, or any labels put to it as texts (zero-shot).
+// What an image shows: the classes a model was trained on, or any labels put to it as texts (zero-shot).
 #pragma once
 
 #include <filesystem>
@@ -15,22 +15,22 @@
 namespace tessera::inference {
 
 struct ClassifierOptions {
-    std::vector<std::string> labels = {};             // for a model that compares pictures with texts
+    std::vector<std::string> labels = {};             // for a model that compares images with texts
     std::string sentence = "This is a photo of {}.";  // what a label is put into
     Device device = cpu;
 };
 
-class PictureClassifier {
+class ImageClassifier {
    public:
-    PictureClassifier(const std::filesystem::path& folder, const ClassifierOptions& options);
+    ImageClassifier(const std::filesystem::path& folder, const ClassifierOptions& options);
 
-    // For each picture every label, by falling probability. Classes exclude each other (softmax) unless the model was
+    // For each image every label, by falling probability. Classes exclude each other (softmax) unless the model was
     // trained otherwise; each text is a question of its own (sigmoid).
-    std::vector<std::vector<LabelScore>> classify(std::span<const formats::Image> pictures) const;
+    std::vector<std::vector<LabelScore>> classify(std::span<const formats::Image> images) const;
 
    private:
     std::unique_ptr<models::Model> model_;
-    formats::PictureSettings settings_;
+    formats::ImageProcessorConfig settings_;
     std::vector<std::string> labels_;
     Tensor texts_;  // (labels, T), of a model that compares
     bool exclusive_ = true;

@@ -9,16 +9,16 @@
 namespace tessera::inference {
 namespace {
 
-PicturePrompts tokens_of(const std::filesystem::path& folder, const models::Config& config,
-                         const tokenizers::Tokenizer& tokenizer, std::span<const std::string> texts,
-                         std::int64_t pictures_each, Device device) {
+ImagePrompts tokens_of(const std::filesystem::path& folder, const models::Config& config,
+                       const tokenizers::Tokenizer& tokenizer, std::span<const std::string> texts,
+                       std::int64_t images_each, Device device) {
     const models::Architecture& architecture = models::architecture_of(config);
     check(architecture.vision != nullptr && architecture.vision->prompt != nullptr, folder.string(),
-          ": a model of type ", architecture.model_type, " continues no texts about pictures");
-    PicturePrompts prompts;
+          ": a model of type ", architecture.model_type, " continues no texts about images");
+    ImagePrompts prompts;
     for (const std::string& text : texts)
         prompts.ids.push_back(
-            architecture.vision->prompt(config, tokenizer, {.text = text, .pictures = pictures_each}).ids);
+            architecture.vision->prompt(config, tokenizer, {.text = text, .images = images_each}).ids);
     prompts.batch = batch_of(prompts.ids);
     prompts.batch.input_ids = prompts.batch.input_ids.to(device);
     prompts.batch.attention_mask = prompts.batch.attention_mask.to(device);
@@ -27,22 +27,22 @@ PicturePrompts tokens_of(const std::filesystem::path& folder, const models::Conf
 
 }  // namespace
 
-PicturePrompts prompts_with_own_picture(const std::filesystem::path& folder, const models::Config& config,
-                                        const tokenizers::Tokenizer& tokenizer, std::span<const std::string> texts,
-                                        std::span<const formats::Image> pictures, Device device) {
-    check(texts.size() == pictures.size(), texts.size(), " texts, and ", pictures.size(), " pictures");
-    PicturePrompts prompts = tokens_of(folder, config, tokenizer, texts, 1, device);
-    prompts.batch.pixel_values = data::pixel_values(pictures, models::picture_settings(folder, config)).to(device);
+ImagePrompts prompts_with_own_image(const std::filesystem::path& folder, const models::Config& config,
+                                    const tokenizers::Tokenizer& tokenizer, std::span<const std::string> texts,
+                                    std::span<const formats::Image> images, Device device) {
+    check(texts.size() == images.size(), texts.size(), " texts, and ", images.size(), " images");
+    ImagePrompts prompts = tokens_of(folder, config, tokenizer, texts, 1, device);
+    prompts.batch.pixel_values = data::pixel_values(images, models::image_processor_config(folder, config)).to(device);
     return prompts;
 }
 
-PicturePrompts picture_prompts(const std::filesystem::path& folder, const models::Config& config,
-                               const tokenizers::Tokenizer& tokenizer, std::span<const std::string> texts,
-                               std::span<const formats::Image> pictures, Device device) {
-    PicturePrompts prompts =
-        tokens_of(folder, config, tokenizer, texts, static_cast<std::int64_t>(pictures.size()), device);
-    // (rows · pictures, C, H, W): the same pictures for every row
-    const Tensor pixels = data::pixel_values(pictures, models::picture_settings(folder, config));
+ImagePrompts image_prompts(const std::filesystem::path& folder, const models::Config& config,
+                           const tokenizers::Tokenizer& tokenizer, std::span<const std::string> texts,
+                           std::span<const formats::Image> images, Device device) {
+    ImagePrompts prompts =
+        tokens_of(folder, config, tokenizer, texts, static_cast<std::int64_t>(images.size()), device);
+    // (rows · images, C, H, W): the same images for every row
+    const Tensor pixels = data::pixel_values(images, models::image_processor_config(folder, config));
     const Shape& shape = pixels.shape();
     const auto rows = static_cast<std::int64_t>(texts.size());
     const Tensor repeated = ops::expand(ops::reshape(pixels, {1, shape[0], shape[1], shape[2], shape[3]}),

@@ -5,14 +5,14 @@
 
 namespace tessera::inference {
 
-std::vector<LabelScore> ranked_labels(const std::vector<std::string>& labels, std::span<const double> scores,
+std::vector<LabelScore> ranked_labels(const std::vector<std::string>& labels, std::span<const double> logits,
                                       bool exclusive) {
-    const double highest = *std::max_element(scores.begin(), scores.end());
+    const double highest = *std::max_element(logits.begin(), logits.end());
     double sum = 0;
     std::vector<LabelScore> answer;
     for (std::size_t i = 0; i < labels.size(); ++i) {
-        const double probability = exclusive ? std::exp(scores[i] - highest) : 1 / (1 + std::exp(-scores[i]));
-        answer.push_back({labels[i], probability, scores[i]});
+        const double probability = exclusive ? std::exp(logits[i] - highest) : 1 / (1 + std::exp(-logits[i]));
+        answer.push_back({labels[i], probability, logits[i]});
         sum += probability;
     }
     if (exclusive)

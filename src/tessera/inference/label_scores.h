@@ -16,7 +16,7 @@ struct LabelScore {
 };
 
 // `exclusive`: one label alone is right (softmax); else each is a question of its own (sigmoid).
-std::vector<LabelScore> ranked_labels(const std::vector<std::string>& labels, std::span<const double> scores,
+std::vector<LabelScore> ranked_labels(const std::vector<std::string>& labels, std::span<const double> logits,
                                       bool exclusive);
 // Whether the classes of a model exclude each other: several do, unless config.json's problem_type says otherwise.
 bool classes_exclude(const formats::Config& config, std::size_t classes);

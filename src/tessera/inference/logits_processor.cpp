@@ -16,20 +16,20 @@ void check_id(const char* setting, std::int64_t id, std::int64_t vocabulary) {
     check(id >= 0 && id < vocabulary, setting, ": token ", id, " is outside a vocabulary of ", vocabulary);
 }
 
-void forbid(std::span<float> scores, const std::vector<std::int64_t>& ids) {
+void forbid(std::span<float> logits, const std::vector<std::int64_t>& ids) {
     for (const std::int64_t id : ids)
-        if (id >= 0 && id < static_cast<std::int64_t>(scores.size())) scores[static_cast<std::size_t>(id)] = never;
+        if (id >= 0 && id < static_cast<std::int64_t>(logits.size())) logits[static_cast<std::size_t>(id)] = never;
 }
 
 }  // namespace
 
-bool ScoreRules::changes_nothing() const {
+bool LogitsRules::changes_nothing() const {
     return logit_bias.empty() && repetition_penalty == 1 && presence_penalty == 0 && frequency_penalty == 0 &&
            no_repeat_ngram == 0 && bad_words.empty() && min_new_tokens == 0 && min_length == 0 && suppressed.empty() &&
            suppressed_first.empty() && !forced_first && forced_last.empty();
 }
 
-void ScoreRules::check_against(std::int64_t vocabulary) const {
+void LogitsRules::check_against(std::int64_t vocabulary) const {
     check(repetition_penalty > 0 && std::isfinite(repetition_penalty),
           "repetition penalty: expected a number above 0, "
           "found ",
@@ -45,8 +45,8 @@ void ScoreRules::check_against(std::int64_t vocabulary) const {
     for (const std::int64_t id : forced_last) check_id("forced_eos_token_id", id, vocabulary);
 }
 
-RuleBook::RuleBook(ScoreRules rules, std::vector<std::int64_t> stop_ids, std::int64_t vocabulary,
-                   std::int64_t max_new_tokens)
+LogitsProcessor::LogitsProcessor(LogitsRules rules, std::vector<std::int64_t> stop_ids, std::int64_t vocabulary,
+                                 std::int64_t max_new_tokens)
     : rules_(std::move(rules)),
       stop_ids_(std::move(stop_ids)),
       max_new_tokens_(static_cast<std::size_t>(max_new_tokens)),
@@ -64,22 +64,24 @@ RuleBook::RuleBook(ScoreRules rules, std::vector<std::int64_t> stop_ids, std::in
     if (!changes_nothing_) seen_.resize(static_cast<std::size_t>(vocabulary), 0);
 }
 
-bool RuleBook::is_stop(std::int64_t id) const { return std::binary_search(stop_ids_.begin(), stop_ids_.end(), id); }
-
-void RuleBook::apply(std::span<float> scores, const History& history) {
-    for (const LogitBias& bias : rules_.logit_bias) scores[static_cast<std::size_t>(bias.id)] += bias.value;
-    penalise(scores, history);
-    forbid_repeated(scores, history);
-    forbid_words(scores, history);
-    forbid_stops(scores, history);
-    forbid(scores, rules_.suppressed);
-    if (history.ids.size() == history.prompt) forbid(scores, rules_.suppressed_first);
-    force(scores, history);
+bool LogitsProcessor::is_stop(std::int64_t id) const {
+    return std::binary_search(stop_ids_.begin(), stop_ids_.end(), id);
 }
 
-void RuleBook::penalise(std::span<float> scores, const History& history) {
+void LogitsProcessor::apply(std::span<float> logits, const History& history) {
+    for (const LogitBias& bias : rules_.logit_bias) logits[static_cast<std::size_t>(bias.id)] += bias.value;
+    penalise(logits, history);
+    forbid_repeated(logits, history);
+    forbid_words(logits, history);
+    forbid_stops(logits, history);
+    forbid(logits, rules_.suppressed);
+    if (history.ids.size() == history.prompt) forbid(logits, rules_.suppressed_first);
+    force(logits, history);
+}
+
+void LogitsProcessor::penalise(std::span<float> logits, const History& history) {
     const auto first_time = [&](std::int64_t id) {
-        if (id < 0 || id >= static_cast<std::int64_t>(scores.size())) return false;  // a picture's tokens, say
+        if (id < 0 || id >= static_cast<std::int64_t>(logits.size())) return false;  // an image's tokens, say
         std::uint32_t& seen = seen_[static_cast<std::size_t>(id)];
         return std::exchange(seen, pass_) != pass_;
     };
@@ -88,7 +90,7 @@ void RuleBook::penalise(std::span<float> scores, const History& history) {
         const auto penalty = static_cast<float>(rules_.repetition_penalty);
         for (const std::int64_t id : history.ids) {
             if (!first_time(id)) continue;
-            float& score = scores[static_cast<std::size_t>(id)];
+            float& score = logits[static_cast<std::size_t>(id)];
             score = score < 0 ? score * penalty : score / penalty;
         }
     }
@@ -96,7 +98,7 @@ void RuleBook::penalise(std::span<float> scores, const History& history) {
     ++pass_;
     for (std::size_t i = history.prompt; i < history.ids.size(); ++i) {
         const std::int64_t id = history.ids[i];
-        float& score = scores[static_cast<std::size_t>(id)];
+        float& score = logits[static_cast<std::size_t>(id)];
         if (first_time(id)) score -= static_cast<float>(rules_.presence_penalty);
         score -= static_cast<float>(rules_.frequency_penalty);
     }
@@ -104,7 +106,7 @@ void RuleBook::penalise(std::span<float> scores, const History& history) {
 
 // Wherever the last n − 1 tokens stand in the text already, what followed them then is forbidden now. They are found in
 // one walk (Knuth, Morris & Pratt 1977): n may be as long as the text.
-void RuleBook::forbid_repeated(std::span<float> scores, const History& history) {
+void LogitsProcessor::forbid_repeated(std::span<float> logits, const History& history) {
     const auto n = static_cast<std::size_t>(rules_.no_repeat_ngram);
     const std::vector<std::int64_t>& ids = history.ids;
     if (n == 0 || ids.size() + 1 < n) return;
@@ -119,13 +121,13 @@ void RuleBook::forbid_repeated(std::span<float> scores, const History& history) 
     std::size_t matched = 0;  // of the tail, at the end of what lies before `next`
     for (std::size_t next = 0; next < ids.size(); ++next) {
         const std::int64_t id = ids[next];
-        if (matched == tail.size() && id >= 0 && id < static_cast<std::int64_t>(scores.size()))
-            scores[static_cast<std::size_t>(id)] = never;
+        if (matched == tail.size() && id >= 0 && id < static_cast<std::int64_t>(logits.size()))
+            logits[static_cast<std::size_t>(id)] = never;
         matched = extended(matched, id);
     }
 }
 
-void RuleBook::forbid_words(std::span<float> scores, const History& history) const {
+void LogitsProcessor::forbid_words(std::span<float> logits, const History& history) const {
     const std::vector<std::int64_t>& ids = history.ids;
     const auto forbid_after = [&](std::int64_t before) {
         const auto words = std::equal_range(bad_words_.begin(), bad_words_.end(), BadWord{before, 0},
@@ -136,24 +138,24 @@ void RuleBook::forbid_words(std::span<float> scores, const History& history) con
             const std::int64_t last = word.back();
             const bool begun =
                 std::equal(word.begin(), word.end() - 1, ids.end() - static_cast<std::ptrdiff_t>(word.size() - 1));
-            if (begun && last >= 0 && last < static_cast<std::int64_t>(scores.size()))
-                scores[static_cast<std::size_t>(last)] = never;
+            if (begun && last >= 0 && last < static_cast<std::int64_t>(logits.size()))
+                logits[static_cast<std::size_t>(last)] = never;
         }
     };
     forbid_after(-1);
     if (!ids.empty() && ids.back() != -1) forbid_after(ids.back());
 }
 
-void RuleBook::forbid_stops(std::span<float> scores, const History& history) const {
+void LogitsProcessor::forbid_stops(std::span<float> logits, const History& history) const {
     const auto generated = static_cast<std::int64_t>(history.ids.size() - history.prompt);
     const auto length = static_cast<std::int64_t>(history.ids.size());
-    if (generated < rules_.min_new_tokens || length < rules_.min_length) forbid(scores, stop_ids_);
+    if (generated < rules_.min_new_tokens || length < rules_.min_length) forbid(logits, stop_ids_);
 }
 
-void RuleBook::force(std::span<float> scores, const History& history) const {
+void LogitsProcessor::force(std::span<float> logits, const History& history) const {
     const auto only = [&](std::span<const std::int64_t> ids) {
-        std::fill(scores.begin(), scores.end(), never);
-        for (const std::int64_t id : ids) scores[static_cast<std::size_t>(id)] = 0;
+        std::fill(logits.begin(), logits.end(), never);
+        for (const std::int64_t id : ids) logits[static_cast<std::size_t>(id)] = 0;
     };
     if (rules_.forced_first && history.ids.size() == 1) only({&*rules_.forced_first, 1});
     if (!rules_.forced_last.empty() && history.ids.size() - history.prompt + 1 == max_new_tokens_)

@@ -1,4 +1,4 @@
-// What changes a model's scores before a token is chosen, in the reference's order (transformers' logits processors):
+// What changes a model's logits before a token is chosen, in the reference's order (transformers' logits processors):
 // bias, penalties, forbidden repetitions and words, the shortest text, forced first and last tokens.
 #pragma once
 
@@ -14,7 +14,7 @@ struct LogitBias {
     float value = 0;
 };
 
-struct ScoreRules {
+struct LogitsRules {
     std::vector<LogitBias> logit_bias = {};  // added
     double repetition_penalty = 1;           // of every token so far, the prompt's too: a score > 0 is divided by it, a
                                              // score < 0 multiplied (Keskar et al. 2019)
@@ -38,23 +38,23 @@ struct History {
     std::size_t prompt = 0;
 };
 
-class RuleBook {
+class LogitsProcessor {
    public:
-    RuleBook(ScoreRules rules, std::vector<std::int64_t> stop_ids, std::int64_t vocabulary,
-             std::int64_t max_new_tokens);
+    LogitsProcessor(LogitsRules rules, std::vector<std::int64_t> stop_ids, std::int64_t vocabulary,
+                    std::int64_t max_new_tokens);
 
     bool changes_nothing() const { return changes_nothing_; }
-    void apply(std::span<float> scores, const History& history);  // without allocating, but as a text grows
+    void apply(std::span<float> logits, const History& history);  // without allocating, but as a text grows
     bool is_stop(std::int64_t id) const;
 
    private:
-    void penalise(std::span<float> scores, const History& history);
-    void forbid_repeated(std::span<float> scores, const History& history);
-    void forbid_words(std::span<float> scores, const History& history) const;
-    void forbid_stops(std::span<float> scores, const History& history) const;
-    void force(std::span<float> scores, const History& history) const;
+    void penalise(std::span<float> logits, const History& history);
+    void forbid_repeated(std::span<float> logits, const History& history);
+    void forbid_words(std::span<float> logits, const History& history) const;
+    void forbid_stops(std::span<float> logits, const History& history) const;
+    void force(std::span<float> logits, const History& history) const;
 
-    ScoreRules rules_;
+    LogitsRules rules_;
     std::vector<std::int64_t> stop_ids_;  // sorted
     struct BadWord {
         std::int64_t before;  // its last token but one; −1: it has only one

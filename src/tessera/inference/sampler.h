@@ -1,4 +1,4 @@
-// Choosing the next token from a model's scores: the most probable one, or a draw after temperature, top-k, top-p,
+// Choosing the next token from a model's logits: the most probable one, or a draw after temperature, top-k, top-p,
 // min-p and typical filters in the reference's order (transformers' logits warpers). A draw is a pure function of
 // (seed, row, step), so a seed gives the same text at any thread count and beside any other rows.
 #pragma once
@@ -34,7 +34,7 @@ class Sampler {
     Sampler(const SamplerSettings& settings, std::int64_t vocabulary);
 
     // Allocates nothing.
-    std::int64_t choose(std::span<const float> scores, std::uint64_t row, std::uint64_t step);
+    std::int64_t choose(std::span<const float> logits, std::uint64_t row, std::uint64_t step);
 
    private:
     SamplerSettings settings_;
@@ -47,13 +47,13 @@ class LogProbabilities {
    public:
     LogProbabilities(std::int64_t top, std::int64_t vocabulary);
 
-    void read(std::span<const float> scores);
+    void read(std::span<const float> logits);
     double of(std::int64_t id) const;
     std::span<const TokenProbability> top() const { return top_; }  // by falling probability
 
    private:
     std::int64_t count_;
-    std::span<const float> scores_;
+    std::span<const float> logits_;
     double log_total_ = 0;
     Candidates candidates_;
     std::vector<float> weights_;

@@ -17,7 +17,7 @@ std::int64_t longest_text(const models::Pooling& pooling, const models::Model& m
 }  // namespace
 
 SentenceEncoder::SentenceEncoder(const std::filesystem::path& folder, Device device)
-    : model_(open_text_model(folder, {}, device, NeedsTokenizer::yes)),
+    : model_(open_text_model(folder, {}, device, NeedsTokenizer::Yes)),
       pooling_(models::read_pooling(folder)),
       longest_(longest_text(pooling_, *model_.model)) {}
 
@@ -29,7 +29,7 @@ Tensor SentenceEncoder::embed(const std::vector<std::string>& texts) const {
         ids.push_back(longest_ > 0 ? model_.text().encode_at_most(text, longest_) : model_.text().encode(text));
         check(!ids.back().empty(), "embed: text ", ids.size(), " has no tokens");
     }
-    models::Batch batch = batch_of(ids, model_.settings.padding.value_or(0), Side::right);
+    models::Batch batch = batch_of(ids, model_.settings.padding.value_or(0), Side::Right);
     batch.input_ids = batch.input_ids.to(model_.device);
     batch.attention_mask = batch.attention_mask.to(model_.device);
     Tensor hidden;

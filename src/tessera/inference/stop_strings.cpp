@@ -7,11 +7,11 @@
 
 namespace tessera::inference {
 
-StopText::StopText(std::vector<std::string> stops) : stops_(std::move(stops)) {
+StopStrings::StopStrings(std::vector<std::string> stops) : stops_(std::move(stops)) {
     for (const std::string& stop : stops_) check(!stop.empty(), "a stop string must not be empty");
 }
 
-std::string StopText::add(std::string_view piece) {
+std::string StopStrings::add(std::string_view piece) {
     if (found_) return {};
     held_ += piece;
     std::size_t first = held_.npos;
@@ -30,6 +30,6 @@ std::string StopText::add(std::string_view piece) {
     return sure;
 }
 
-std::string StopText::finish() { return std::exchange(held_, {}); }
+std::string StopStrings::finish() { return std::exchange(held_, {}); }
 
 }  // namespace tessera::inference

@@ -8,9 +8,9 @@
 
 namespace tessera::inference {
 
-class StopText {
+class StopStrings {
    public:
-    explicit StopText(std::vector<std::string> stops);  // none may be empty
+    explicit StopStrings(std::vector<std::string> stops);  // none may be empty
 
     std::string add(std::string_view piece);  // what is sure not to belong to a stop string
     bool found() const { return found_; }     // the text has ended just before a stop string

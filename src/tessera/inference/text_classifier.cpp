@@ -17,7 +17,7 @@ TextModel open_classifier(const fs::path& folder, Device device) {
     const models::Config config = models::config_named(folder.string());
     check(models::read_text_classes(config) > 0, folder.string(), ": a model of type ", config.text("model_type", "?"),
           " that is not …ForSequenceClassification has no classes of texts");
-    TextModel model = open_text_model(folder, {}, device, NeedsTokenizer::yes);
+    TextModel model = open_text_model(folder, {}, device, NeedsTokenizer::Yes);
     check(dynamic_cast<const models::Encoder*>(model.model.get()) != nullptr, folder.string(), ": a model of type ",
           config.text("model_type", "?"), " has no classes of texts");
     return model;
@@ -37,13 +37,13 @@ std::vector<std::vector<LabelScore>> TextClassifier::classify(const std::vector<
         rows.push_back(model_.text().encode_at_most(text, longest));
         check(!rows.back().empty(), "text ", rows.size(), " has no tokens");
     }
-    models::Batch batch = batch_of(rows, model_.settings.padding.value_or(0), Side::right);
+    models::Batch batch = batch_of(rows, model_.settings.padding.value_or(0), Side::Right);
     batch.input_ids = batch.input_ids.to(model_.device);
     batch.attention_mask = batch.attention_mask.to(model_.device);
-    const std::vector<double> scores = model_.model->forward(batch).to_vector<double>();
+    const std::vector<double> logits = model_.model->forward(batch).to_vector<double>();
     std::vector<std::vector<LabelScore>> answers;
     for (std::size_t i = 0; i < texts.size(); ++i)
-        answers.push_back(ranked_labels(labels_, std::span(scores).subspan(i * labels_.size(), labels_.size()),
+        answers.push_back(ranked_labels(labels_, std::span(logits).subspan(i * labels_.size(), labels_.size()),
                                         classes_exclude(model_.config, labels_.size())));
     return answers;
 }

@@ -32,7 +32,7 @@ fs::path tokenizer_beside(const fs::path& file) {
 std::shared_ptr<const tokenizers::Tokenizer> find_tokenizer(const fs::path& model, const fs::path& given,
                                                             NeedsTokenizer needs) {
     if (!given.empty()) return tokenizers::open_tokenizer(given);
-    if (needs == NeedsTokenizer::no) return nullptr;
+    if (needs == NeedsTokenizer::No) return nullptr;
     const bool is_bare = fs::is_regular_file(model) && model.extension() == ".bin";
     const fs::path place = is_bare ? tokenizer_beside(model) : model;
     check(!place.empty(), model.string(),
@@ -59,7 +59,7 @@ TextModel open_text_model(const fs::path& folder_or_file, const fs::path& tokeni
     if (models::is_adapter_folder(folder_or_file)) {
         check(adapter.empty(), folder_or_file.string(), ": holds adapters; --adapter needs the base they stand beside");
         const bool brings_tokenizer =
-            needs == NeedsTokenizer::yes && tokenizer.empty() && !tokenizers::tokenizer_files(folder_or_file).empty();
+            needs == NeedsTokenizer::Yes && tokenizer.empty() && !tokenizers::tokenizer_files(folder_or_file).empty();
         return open_text_model(models::base_of_adapters(folder_or_file), brings_tokenizer ? folder_or_file : tokenizer,
                                device, needs, folder_or_file);
     }
@@ -88,7 +88,7 @@ models::Batch batch_for(const TextModel& model, const std::vector<Prompt>& promp
     std::vector<std::vector<std::int64_t>> ids;
     for (const Prompt& prompt : prompts) ids.push_back(ids_of(model, prompt));
     const bool has_encoder = model.model->has_encoder();
-    models::Batch batch = batch_of(ids, model.settings.padding.value_or(0), has_encoder ? Side::right : Side::left);
+    models::Batch batch = batch_of(ids, model.settings.padding.value_or(0), has_encoder ? Side::Right : Side::Left);
     batch.input_ids = batch.input_ids.to(model.device);
     batch.attention_mask = batch.attention_mask.to(model.device);
     if (has_encoder && model.settings.decoder_start)

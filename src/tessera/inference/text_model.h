@@ -25,7 +25,7 @@ struct TextModel {
     std::int64_t vocabulary() const;            // of the scores, as far as the files say; 0: they do not
 };
 
-enum class NeedsTokenizer { no, yes };
+enum class NeedsTokenizer { No, Yes };
 
 // A folder of adapters opens its base and applies them; so does `adapter`, where one is named.
 // `tokenizer` names a file or folder; empty: where one is needed, it is looked for in the model's folder or file, and

@@ -61,7 +61,7 @@ Alignment align(const TextModel& model, const Prompt& prompt, const Translated& 
     check(!translation.tokens.empty(), "an empty translation has no alignment");
     const Ids source = ids_of(model, prompt);
     models::Batch batch = batch_for(model, {prompt});
-    // The decoder's weights at a place belong to the token that it foretells there.
+    // The decoder's weights at a place belong to the token that it predicts there.
     batch.labels =
         Tensor::from(translation.tokens, {1, static_cast<std::int64_t>(translation.tokens.size())}).to(model.device);
     batch.attention_mask = batch.decoder_input_ids = {};
@@ -101,7 +101,7 @@ std::string alignment_svg(const Alignment& alignment) {
         svg.text(left + cell * (static_cast<double>(i) + 0.6), top - 6, alignment.source[i], {.turned = -50});
     for (std::size_t i = 0; i < alignment.target.size(); ++i)
         svg.text(left - 6, top + cell * (static_cast<double>(i) + 0.65), alignment.target[i],
-                 {.anchor = plots::Anchor::end});
+                 {.anchor = plots::Anchor::End});
     svg.heat_map(area, alignment.weights, alignment.source.size(), 1);
     return svg.finished();
 }

@@ -35,11 +35,11 @@ std::vector<Translated> translate(const TextModel& model, const GenerationSettin
                                           .context = context});
         for (std::size_t row = 0; row < out.size(); ++row) {
             out[row].tokens = found.tokens[row];
-            out[row].fills_context = found.endings[row] == Ending::context;
+            out[row].fills_context = found.endings[row] == Ending::Context;
         }
     }
     for (Translated& one : out) {
-        StreamedText text(*model.tokenizer, {}, stops);
+        Detokenizer text(*model.tokenizer, {}, stops);
         for (const std::int64_t id : one.tokens)
             if (std::count(settings.stop_ids.begin(), settings.stop_ids.end(), id) == 0) text.add(id);
         text.finish();

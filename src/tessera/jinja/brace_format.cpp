@@ -198,10 +198,10 @@ class Formatter {
         std::size_t digits = 0;
         std::int64_t number = number_at(name, digits);
         if (digits == name.size()) {
-            check(counted_ < 0 || name.empty() == (counted_ > 0),
+            check(countable_ < 0 || name.empty() == (countable_ > 0),
                   "cannot switch between manual field specification and automatic field numbering");
             if (name.empty()) number = next_++;
-            counted_ = name.empty();
+            countable_ = name.empty();
             check(number < static_cast<std::int64_t>(arguments_.positional.size()), "Replacement index ", number,
                   " out of range for positional args tuple");
             return arguments_.positional[static_cast<std::size_t>(number)];
@@ -215,7 +215,7 @@ class Formatter {
     Runtime& runtime_;
     const Arguments& arguments_;
     std::int64_t next_ = 0;
-    int counted_ = -1;  // not known yet, explicit numbers, or counted
+    int countable_ = -1;  // not known yet, explicit numbers, or counted
 };
 
 }  // namespace

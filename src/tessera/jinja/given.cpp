@@ -7,8 +7,8 @@
 
 namespace tessera::jinja {
 
-Given::Given(const Arguments& arguments, std::string_view function, std::initializer_list<std::string_view> names,
-             std::size_t required)
+BoundArguments::BoundArguments(const Arguments& arguments, std::string_view function,
+                               std::initializer_list<std::string_view> names, std::size_t required)
     : function_(function), names_(names), values_(names.size(), nullptr) {
     check(arguments.positional.size() <= names.size(), function, "() takes at most ", names.size(), " arguments, ",
           arguments.positional.size(), " are given");
@@ -24,7 +24,7 @@ Given::Given(const Arguments& arguments, std::string_view function, std::initial
         check(values_[i] != nullptr, function, "() lacks its argument '", names_[i], "'");
 }
 
-std::int64_t Given::whole(std::size_t i, std::int64_t fallback) const {
+std::int64_t BoundArguments::whole(std::size_t i, std::int64_t fallback) const {
     if (!values_[i]) return fallback;
     check_defined(*values_[i]);
     check(values_[i]->is_whole(), function_, "(): ", names_[i], ": expected an integer, found ",
@@ -32,7 +32,7 @@ std::int64_t Given::whole(std::size_t i, std::int64_t fallback) const {
     return values_[i]->whole();
 }
 
-std::string_view Given::text(std::size_t i, std::string_view fallback) const {
+std::string_view BoundArguments::text(std::size_t i, std::string_view fallback) const {
     if (!values_[i]) return fallback;
     check_defined(*values_[i]);
     check(values_[i]->is_text(), function_, "(): ", names_[i], ": expected a text, found ", values_[i]->type_name());

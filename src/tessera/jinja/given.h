@@ -7,11 +7,11 @@
 
 namespace tessera::jinja {
 
-class Given {
+class BoundArguments {
    public:
     // Throws where one is missing, given twice, too much or unknown. The arguments must outlive this.
-    Given(const Arguments& arguments, std::string_view function, std::initializer_list<std::string_view> names,
-          std::size_t required = 0);
+    BoundArguments(const Arguments& arguments, std::string_view function, std::initializer_list<std::string_view> names,
+                   std::size_t required = 0);
 
     const Value* find(std::size_t i) const { return values_[i]; }  // null where not given
     Value value(std::size_t i, Value fallback = None{}) const { return values_[i] ? *values_[i] : fallback; }

@@ -10,7 +10,7 @@ namespace tessera::jinja {
 namespace {
 
 Value range(Runtime& runtime, const Arguments& arguments) {
-    const Given given(arguments, "range", {"start", "stop", "step"}, 1);
+    const BoundArguments given(arguments, "range", {"start", "stop", "step"}, 1);
     const bool has_stop = given.find(1) != nullptr;
     const std::int64_t start = has_stop ? given.whole(0, 0) : 0, stop = given.whole(has_stop ? 1 : 0, 0);
     const std::int64_t step = given.whole(2, 1);
@@ -56,12 +56,12 @@ Value make_namespace(Runtime& runtime, const Arguments& arguments) {
 }
 
 Value raise_exception(Runtime& runtime, const Arguments& arguments) {
-    const Given given(arguments, "raise_exception", {"message"}, 1);
+    const BoundArguments given(arguments, "raise_exception", {"message"}, 1);
     fail(brief(str(runtime, *given.find(0)).text(), most_message));
 }
 
 Value strftime_now(Runtime& runtime, const Arguments& arguments) {
-    const Given given(arguments, "strftime_now", {"format"}, 1);
+    const BoundArguments given(arguments, "strftime_now", {"format"}, 1);
     const std::string_view format = given.text(0);
     check(format.size() <= 1000, "strftime_now: the format is too long");
     const std::tm time = runtime.now();
@@ -75,7 +75,7 @@ Value strftime_now(Runtime& runtime, const Arguments& arguments) {
 
 // Nothing the first time it is called, then the separator.
 Value joiner(Runtime& runtime, const Arguments& arguments) {
-    const Given given(arguments, "joiner", {"sep"});
+    const BoundArguments given(arguments, "joiner", {"sep"});
     const auto used = std::make_shared<bool>(false);
     return runtime.function("joiner",
                             [used, separator = given.value(0, Value(", "))](Runtime& inner, const Arguments&) {

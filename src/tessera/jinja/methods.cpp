@@ -13,19 +13,19 @@ namespace tessera::jinja {
 namespace {
 
 Value dictionary_items(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "items", {});
+    const BoundArguments given(arguments, "items", {});
     std::vector<Value> items;
     for (const auto& [key, value] : self.dictionary().entries()) items.push_back(runtime.tuple({key, value}));
     return runtime.sequence(SequenceKind::Items, std::move(items));
 }
 
 Value dictionary_keys(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "keys", {});
+    const BoundArguments given(arguments, "keys", {});
     return runtime.sequence(SequenceKind::Keys, items_of(runtime, self));
 }
 
 Value dictionary_values(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "values", {});
+    const BoundArguments given(arguments, "values", {});
     std::vector<Value> values;
     runtime.charge_items(self.dictionary().entries().size());
     for (const auto& entry : self.dictionary().entries()) values.push_back(entry.second);
@@ -33,18 +33,18 @@ Value dictionary_values(Runtime& runtime, const Value& self, const Arguments& ar
 }
 
 Value dictionary_get(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "get", {"key", "default"}, 1);
+    const BoundArguments given(arguments, "get", {"key", "default"}, 1);
     const Value* found = self.dictionary().find(runtime, *given.find(0));
     return found ? *found : given.value(1);
 }
 
 Value dictionary_copy(Runtime&, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "copy", {});
+    const BoundArguments given(arguments, "copy", {});
     return self;
 }
 
 Value sequence_index(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "index", {"value"}, 1);
+    const BoundArguments given(arguments, "index", {"value"}, 1);
     const auto& items = self.sequence().items;
     for (std::size_t i = 0; i < items.size(); ++i)
         if (equal(runtime, items[i], *given.find(0))) return Value(static_cast<std::int64_t>(i));
@@ -52,14 +52,14 @@ Value sequence_index(Runtime& runtime, const Value& self, const Arguments& argum
 }
 
 Value sequence_count(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "count", {"value"}, 1);
+    const BoundArguments given(arguments, "count", {"value"}, 1);
     std::int64_t count = 0;
     for (const Value& item : self.sequence().items) count += equal(runtime, item, *given.find(0));
     return Value(count);
 }
 
 Value sequence_copy(Runtime&, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "copy", {});
+    const BoundArguments given(arguments, "copy", {});
     return self;
 }
 
@@ -84,7 +84,7 @@ Method find_sequence_method(std::string_view name) {
 Method find_method(const Value& self, std::string_view name) {
     if (self.is_text()) {
         const Method method = find_text_method(name);
-        return method ? method : find_text_question(name);
+        return method ? method : find_string_test(name);
     }
     if (self.is_dictionary()) return find_dictionary_method(name);
     if (self.is_sequence(SequenceKind::List)) return find_sequence_method(name);

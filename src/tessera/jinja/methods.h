@@ -11,7 +11,7 @@ Method find_method(const Value& self, std::string_view name);  // null where the
 bool is_changing_method(std::string_view name);                // of dict: the sandbox forbids it
 
 Method find_text_method(std::string_view name);
-Method find_text_question(std::string_view name);  // isdigit and such
+Method find_string_test(std::string_view name);  // isdigit and such
 Method find_dictionary_method(std::string_view name);
 Method find_sequence_method(std::string_view name);
 

@@ -77,7 +77,7 @@ std::optional<std::int64_t> truncated(double number) {
 }
 
 Value filter_int(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "int", {"default", "base"});
+    const BoundArguments given(arguments, "int", {"default", "base"});
     const std::int64_t base = given.whole(1, 10);
     check(base == 0 || (base >= 2 && base <= 36), "int: the base must be 0 or 2 to 36, found ", base);
     check_defined(input);
@@ -94,7 +94,7 @@ Value filter_int(Runtime& runtime, const Value& input, const Arguments& argument
 }
 
 Value filter_float(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "float", {"default"});
+    const BoundArguments given(arguments, "float", {"default"});
     check_defined(input);
     std::optional<double> number;
     if (input.is_number()) number = input.number();
@@ -106,7 +106,7 @@ Value filter_float(Runtime& runtime, const Value& input, const Arguments& argume
 }
 
 Value filter_abs(Runtime&, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "abs", {});
+    const BoundArguments given(arguments, "abs", {});
     check_defined(input);
     check(input.is_number(), "bad operand type for abs(): '", input.type_name(), "'");
     if (input.is_whole()) return input.whole() < 0 ? negate(input) : Value(input.whole());
@@ -128,7 +128,7 @@ double rounded(double number, std::int64_t precision) {
 }
 
 Value filter_round(Runtime&, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "round", {"precision", "method"});
+    const BoundArguments given(arguments, "round", {"precision", "method"});
     check_defined(input);
     check(input.is_number(), "round: expected a number, found ", input.type_name());
     const std::int64_t precision = given.whole(0, 0);
@@ -145,7 +145,7 @@ Value filter_round(Runtime&, const Value& input, const Arguments& arguments) {
 }
 
 Value filter_filesizeformat(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "filesizeformat", {"binary"});
+    const BoundArguments given(arguments, "filesizeformat", {"binary"});
     const bool binary = given.truth(0, false);
     const Value number = filter_float(runtime, input, {});
     const double bytes = number.number(), base = binary ? 1024 : 1000;

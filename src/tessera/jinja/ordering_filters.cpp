@@ -72,7 +72,7 @@ Value sort_key(Runtime& runtime, const Value& value, const Value* paths, bool ca
 }
 
 Value filter_sort(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "sort", {"reverse", "case_sensitive", "attribute"});
+    const BoundArguments given(arguments, "sort", {"reverse", "case_sensitive", "attribute"});
     const std::vector<Value> items = items_of(runtime, input);
     std::vector<Value> keys;
     runtime.charge_items(items.size());
@@ -81,7 +81,7 @@ Value filter_sort(Runtime& runtime, const Value& input, const Arguments& argumen
 }
 
 Value filter_dictsort(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "dictsort", {"case_sensitive", "by", "reverse"});
+    const BoundArguments given(arguments, "dictsort", {"case_sensitive", "by", "reverse"});
     check_defined(input);
     check(input.is_dictionary(), "dictsort: expected a dict, found ", input.type_name());
     const std::string_view by = given.text(1, "key");
@@ -95,7 +95,7 @@ Value filter_dictsort(Runtime& runtime, const Value& input, const Arguments& arg
 }
 
 Value filter_unique(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "unique", {"case_sensitive", "attribute"});
+    const BoundArguments given(arguments, "unique", {"case_sensitive", "attribute"});
     Dictionary seen;
     std::vector<Value> kept;
     for (const Value& element : items_of(runtime, input)) {
@@ -109,7 +109,7 @@ Value filter_unique(Runtime& runtime, const Value& input, const Arguments& argum
 }
 
 Value extreme(Runtime& runtime, const Value& input, const Arguments& arguments, bool largest) {
-    const Given given(arguments, largest ? "max" : "min", {"case_sensitive", "attribute"});
+    const BoundArguments given(arguments, largest ? "max" : "min", {"case_sensitive", "attribute"});
     const std::vector<Value> items = items_of(runtime, input);
     if (items.empty()) return runtime.undefined("No aggregated item, sequence was empty.");
     const Value* best = nullptr;
@@ -130,7 +130,7 @@ Value filter_max(Runtime& runtime, const Value& input, const Arguments& argument
 }
 
 Value filter_groupby(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "groupby", {"attribute", "default", "case_sensitive"}, 1);
+    const BoundArguments given(arguments, "groupby", {"attribute", "default", "case_sensitive"}, 1);
     const bool case_sensitive = given.truth(2, false);
     const std::vector<Value> items = items_of(runtime, input);
     std::vector<Value> names, keys;

@@ -17,7 +17,7 @@ namespace {
 // A test without arguments, by a question about the value alone.
 template <bool (*question)(const Value&)>
 bool plain(Runtime&, const Value& value, const Arguments& arguments) {
-    const Given given(arguments, "is …", {});
+    const BoundArguments given(arguments, "is …", {});
     return question(value);
 }
 
@@ -51,65 +51,65 @@ void check_number(const Value& value) {
 }
 
 bool odd(Runtime& runtime, const Value& value, const Arguments& arguments) {
-    const Given given(arguments, "odd", {});
+    const BoundArguments given(arguments, "odd", {});
     check_number(value);
     return apply(runtime, Operator::Modulo, value, Value(std::int64_t{2})).number() == 1;
 }
 bool even(Runtime& runtime, const Value& value, const Arguments& arguments) {
-    const Given given(arguments, "even", {});
+    const BoundArguments given(arguments, "even", {});
     check_number(value);
     return divides(runtime, value, Value(std::int64_t{2}));
 }
 bool divisible_by(Runtime& runtime, const Value& value, const Arguments& arguments) {
-    const Given given(arguments, "divisibleby", {"num"}, 1);
+    const BoundArguments given(arguments, "divisibleby", {"num"}, 1);
     check_number(value);
     check_number(*given.find(0));
     return divides(runtime, value, *given.find(0));
 }
 
 bool equal_to(Runtime& runtime, const Value& value, const Arguments& arguments) {
-    return equal(runtime, value, *Given(arguments, "eq", {"b"}, 1).find(0));
+    return equal(runtime, value, *BoundArguments(arguments, "eq", {"b"}, 1).find(0));
 }
 bool not_equal_to(Runtime& runtime, const Value& value, const Arguments& arguments) {
-    return !equal(runtime, value, *Given(arguments, "ne", {"b"}, 1).find(0));
+    return !equal(runtime, value, *BoundArguments(arguments, "ne", {"b"}, 1).find(0));
 }
 bool less_than(Runtime& runtime, const Value& value, const Arguments& arguments) {
-    return less(runtime, value, *Given(arguments, "lt", {"b"}, 1).find(0));
+    return less(runtime, value, *BoundArguments(arguments, "lt", {"b"}, 1).find(0));
 }
 bool at_most(Runtime& runtime, const Value& value, const Arguments& arguments) {
-    return less_or_equal(runtime, value, *Given(arguments, "le", {"b"}, 1).find(0));
+    return less_or_equal(runtime, value, *BoundArguments(arguments, "le", {"b"}, 1).find(0));
 }
 bool greater_than(Runtime& runtime, const Value& value, const Arguments& arguments) {
-    return less(runtime, *Given(arguments, "gt", {"b"}, 1).find(0), value, ">");
+    return less(runtime, *BoundArguments(arguments, "gt", {"b"}, 1).find(0), value, ">");
 }
 bool at_least(Runtime& runtime, const Value& value, const Arguments& arguments) {
-    return less_or_equal(runtime, *Given(arguments, "ge", {"b"}, 1).find(0), value, ">=");
+    return less_or_equal(runtime, *BoundArguments(arguments, "ge", {"b"}, 1).find(0), value, ">=");
 }
 bool is_in(Runtime& runtime, const Value& value, const Arguments& arguments) {
-    return contains(runtime, *Given(arguments, "in", {"seq"}, 1).find(0), value);
+    return contains(runtime, *BoundArguments(arguments, "in", {"seq"}, 1).find(0), value);
 }
 bool same_as(Runtime&, const Value& value, const Arguments& arguments) {
-    return value.same_as(*Given(arguments, "sameas", {"other"}, 1).find(0));
+    return value.same_as(*BoundArguments(arguments, "sameas", {"other"}, 1).find(0));
 }
 
 bool ask(Runtime& runtime, const Value& value, std::string_view question) {
-    return find_text_question(question)(runtime, str(runtime, value), {}).boolean();
+    return find_string_test(question)(runtime, str(runtime, value), {}).boolean();
 }
 bool lower_case(Runtime& runtime, const Value& value, const Arguments& arguments) {
-    const Given given(arguments, "lower", {});
+    const BoundArguments given(arguments, "lower", {});
     return ask(runtime, value, "islower");
 }
 bool upper_case(Runtime& runtime, const Value& value, const Arguments& arguments) {
-    const Given given(arguments, "upper", {});
+    const BoundArguments given(arguments, "upper", {});
     return ask(runtime, value, "isupper");
 }
 
 bool names_filter(Runtime&, const Value& value, const Arguments& arguments) {
-    const Given given(arguments, "filter", {});
+    const BoundArguments given(arguments, "filter", {});
     return value.is_text() && find_filter(value.text()) != nullptr;
 }
 bool names_test(Runtime&, const Value& value, const Arguments& arguments) {
-    const Given given(arguments, "test", {});
+    const BoundArguments given(arguments, "test", {});
     return value.is_text() && find_predicate(value.text()) != nullptr;
 }
 

@@ -17,37 +17,37 @@ namespace tessera::jinja {
 namespace {
 
 Value filter_length(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "length", {});
+    const BoundArguments given(arguments, "length", {});
     return Value(size_of(runtime, input));
 }
 
 Value filter_default(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "default", {"default_value", "boolean"});
+    const BoundArguments given(arguments, "default", {"default_value", "boolean"});
     const bool missing = input.is_undefined() || (given.truth(1, false) && !input.truth());
     if (!missing) return input;
     return given.find(0) ? *given.find(0) : runtime.text(std::string_view());
 }
 
 Value filter_first(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "first", {});
+    const BoundArguments given(arguments, "first", {});
     const std::vector<Value> items = items_of(runtime, input);
     return items.empty() ? runtime.undefined("No first item, sequence was empty.") : items.front();
 }
 
 Value filter_last(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "last", {});
+    const BoundArguments given(arguments, "last", {});
     check(!input.is_sequence(SequenceKind::Iterator), "last: an iterator is not reversible; make it a list with |list");
     const std::vector<Value> items = items_of(runtime, input);
     return items.empty() ? runtime.undefined("No last item, sequence was empty.") : items.back();
 }
 
 Value filter_list(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "list", {});
+    const BoundArguments given(arguments, "list", {});
     return runtime.list(items_of(runtime, input));
 }
 
 Value filter_reverse(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "reverse", {});
+    const BoundArguments given(arguments, "reverse", {});
     if (input.is_text()) return slice(runtime, input, None{}, None{}, Value(std::int64_t{-1}));
     std::vector<Value> items = items_of(runtime, input);
     std::reverse(items.begin(), items.end());
@@ -56,7 +56,7 @@ Value filter_reverse(Runtime& runtime, const Value& input, const Arguments& argu
 }
 
 Value filter_join(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "join", {"d", "attribute"});
+    const BoundArguments given(arguments, "join", {"d", "attribute"});
     TextBuilder joined(runtime);
     const Value separator = given.find(0) ? str(runtime, *given.find(0)) : runtime.text(std::string_view());
     bool first = true;
@@ -70,14 +70,14 @@ Value filter_join(Runtime& runtime, const Value& input, const Arguments& argumen
 }
 
 Value filter_items(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "items", {});
+    const BoundArguments given(arguments, "items", {});
     if (input.is_undefined()) return runtime.iterator({});
     check(input.is_dictionary(), "items: can only get item pairs from a mapping, found ", input.type_name());
     return runtime.iterator(items_of(runtime, find_dictionary_method("items")(runtime, input, {})));
 }
 
 Value filter_sum(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "sum", {"attribute", "start"});
+    const BoundArguments given(arguments, "sum", {"attribute", "start"});
     Value total = given.value(1, Value(std::int64_t{0}));
     check(!total.is_text(), "sum: can't sum strings [use ''.join(seq) instead]");
     for (const Value& part : items_of(runtime, input))
@@ -87,7 +87,7 @@ Value filter_sum(Runtime& runtime, const Value& input, const Arguments& argument
 }
 
 Value filter_batch(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "batch", {"linecount", "fill_with"}, 1);
+    const BoundArguments given(arguments, "batch", {"linecount", "fill_with"}, 1);
     const std::int64_t count = given.whole(0, 1);
     std::vector<Value> rows, row;
     for (const Value& part : items_of(runtime, input)) {
@@ -110,7 +110,7 @@ Value filter_batch(Runtime& runtime, const Value& input, const Arguments& argume
 }
 
 Value filter_slice(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "slice", {"slices", "fill_with"}, 1);
+    const BoundArguments given(arguments, "slice", {"slices", "fill_with"}, 1);
     const std::int64_t slices = given.whole(0, 1);
     check(slices > 0 && slices <= most_range, "slice: expected 1 to ", most_range, " slices, found ", slices);
     const std::vector<Value> items = items_of(runtime, input);
@@ -128,7 +128,7 @@ Value filter_slice(Runtime& runtime, const Value& input, const Arguments& argume
 
 // A value's own attribute, never an item.
 Value filter_attr(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "attr", {"name"}, 1);
+    const BoundArguments given(arguments, "attr", {"name"}, 1);
     const std::string_view name = given.text(0);
     check_defined(input);
     const bool own = input.is_namespace() || input.is_loop() || find_method(input, name) != nullptr;

@@ -14,7 +14,7 @@ namespace {
 // Every character passes, and there is one.
 template <bool (*passes)(char32_t)>
 Value all_pass(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "is…", {});
+    const BoundArguments given(arguments, "is…", {});
     const std::string& text = self.text();
     runtime.walk(text.size());
     for (std::size_t at = 0; at < text.size(); at += width_at(text, at))
@@ -25,13 +25,13 @@ Value all_pass(Runtime& runtime, const Value& self, const Arguments& arguments) 
 bool is_alphanumeric(char32_t point) { return is_alphabetic(point) || is_numeric(point); }
 
 Value isascii(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "isascii", {});
+    const BoundArguments given(arguments, "isascii", {});
     runtime.walk(self.text().size());
     return Value(std::all_of(self.text().begin(), self.text().end(), [](char c) { return c >= 0; }));
 }
 
 Value isprintable(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "isprintable", {});
+    const BoundArguments given(arguments, "isprintable", {});
     const std::string& text = self.text();
     runtime.walk(text.size());
     for (std::size_t at = 0; at < text.size(); at += width_at(text, at))
@@ -42,7 +42,7 @@ Value isprintable(Runtime& runtime, const Value& self, const Arguments& argument
 // One cased character at least, and none of the other case.
 template <bool (*wanted)(char32_t), bool (*other)(char32_t)>
 Value cased(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "is…", {});
+    const BoundArguments given(arguments, "is…", {});
     const std::string& text = self.text();
     runtime.walk(text.size());
     bool found = false;
@@ -55,7 +55,7 @@ Value cased(Runtime& runtime, const Value& self, const Arguments& arguments) {
 }
 
 Value istitle(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "istitle", {});
+    const BoundArguments given(arguments, "istitle", {});
     const std::string& text = self.text();
     runtime.walk(text.size());
     bool found = false, in_word = false;
@@ -74,7 +74,7 @@ struct Part {
     std::size_t begin = 0, end = 0;
 };
 
-Part part_of(Runtime& runtime, std::string_view text, const Given& given, std::size_t first) {
+Part part_of(Runtime& runtime, std::string_view text, const BoundArguments& given, std::size_t first) {
     if (!given.is_given(first) && !given.is_given(first + 1)) return {.begin = 0, .end = text.size()};
     runtime.walk(2 * text.size());
     const std::int64_t size = length_of(text);
@@ -89,7 +89,7 @@ Part part_of(Runtime& runtime, std::string_view text, const Given& given, std::s
 
 Value begins_or_ends(Runtime& runtime, const Value& self, const Arguments& arguments, std::string_view name,
                      bool begins) {
-    const Given given(arguments, name, {"prefix", "start", "end"}, 1);
+    const BoundArguments given(arguments, name, {"prefix", "start", "end"}, 1);
     const Part part = part_of(runtime, self.text(), given, 1);
     if (!part.exists) return Value(false);
     const std::string_view text = std::string_view(self.text()).substr(part.begin, part.end - part.begin);
@@ -112,7 +112,7 @@ Value endswith(Runtime& runtime, const Value& self, const Arguments& arguments) 
 }
 
 std::int64_t found_at(Runtime& runtime, const Value& self, const Arguments& arguments, bool from_right) {
-    const Given given(arguments, "find", {"sub", "start", "end"}, 1);
+    const BoundArguments given(arguments, "find", {"sub", "start", "end"}, 1);
     const std::string_view wanted = given.text(0);
     const Part part = part_of(runtime, self.text(), given, 1);
     if (!part.exists) return -1;
@@ -141,7 +141,7 @@ Value rindex(Runtime& runtime, const Value& self, const Arguments& arguments) {
 }
 
 Value count(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "count", {"sub", "start", "end"}, 1);
+    const BoundArguments given(arguments, "count", {"sub", "start", "end"}, 1);
     const std::string_view wanted = given.text(0);
     const Part part = part_of(runtime, self.text(), given, 1);
     if (!part.exists) return Value(std::int64_t{0});
@@ -158,7 +158,7 @@ Value count(Runtime& runtime, const Value& self, const Arguments& arguments) {
 
 }  // namespace
 
-Method find_text_question(std::string_view name) {
+Method find_string_test(std::string_view name) {
     static const std::map<std::string_view, Method> methods = {
         {"isdigit", all_pass<is_digit>},
         {"isdecimal", all_pass<is_decimal>},

@@ -37,7 +37,7 @@ Value filter_capitalize(Runtime& runtime, const Value& input, const Arguments& a
 
 // A word begins at the start and after white space, '-', '(', '{', '[' and '<'.
 Value filter_title(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "title", {});
+    const BoundArguments given(arguments, "title", {});
     const Value shown = str(runtime, input);
     const std::string_view text = shown.text();
     runtime.walk(text.size());
@@ -55,24 +55,24 @@ Value filter_title(Runtime& runtime, const Value& input, const Arguments& argume
 }
 
 Value filter_string(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "string", {});
+    const BoundArguments given(arguments, "string", {});
     return str(runtime, input);
 }
 
 Value filter_replace(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "replace", {"old", "new", "count"}, 2);
+    const BoundArguments given(arguments, "replace", {"old", "new", "count"}, 2);
     const std::int64_t most = given.is_given(2) ? given.whole(2, -1) : -1;
     const Value text = str(runtime, input), old = str(runtime, *given.find(0)), by = str(runtime, *given.find(1));
     return replaced(runtime, text.text(), old.text(), by.text(), most);
 }
 
 Value filter_center(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "center", {"width"});
+    const BoundArguments given(arguments, "center", {"width"});
     return by_method(runtime, input, {.positional = {Value(given.whole(0, 80))}}, "center");
 }
 
 Value filter_indent(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "indent", {"width", "first", "blank"});
+    const BoundArguments given(arguments, "indent", {"width", "first", "blank"});
     check(input.is_text(), "indent: expected a text, found ", input.type_name());
     const Value spaces = given.find(0) && given.find(0)->is_text()
                              ? *given.find(0)
@@ -92,7 +92,7 @@ Value filter_indent(Runtime& runtime, const Value& input, const Arguments& argum
 }
 
 Value filter_truncate(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "truncate", {"length", "killwords", "end", "leeway"});
+    const BoundArguments given(arguments, "truncate", {"length", "killwords", "end", "leeway"});
     const std::int64_t length = given.whole(0, 255), leeway = given.is_given(3) ? given.whole(3, 5) : 5;
     const std::string_view end = given.text(2, "...");
     runtime.walk(end.size());
@@ -110,7 +110,7 @@ Value filter_truncate(Runtime& runtime, const Value& input, const Arguments& arg
 }
 
 Value filter_wordcount(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "wordcount", {});
+    const BoundArguments given(arguments, "wordcount", {});
     const Value shown = str(runtime, input);
     const std::string_view text = shown.text();
     runtime.walk(text.size());
@@ -137,17 +137,17 @@ Value filter_format(Runtime& runtime, const Value& input, const Arguments& argum
 }
 
 Value filter_safe(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "safe", {});
+    const BoundArguments given(arguments, "safe", {});
     return runtime.text(std::string_view(str(runtime, input).text()), true);
 }
 
 Value filter_escape(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "escape", {});
+    const BoundArguments given(arguments, "escape", {});
     return input.is_safe() ? input : runtime.paid_text(escape_html(runtime, str(runtime, input).text()), true);
 }
 
 Value filter_forceescape(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "forceescape", {});
+    const BoundArguments given(arguments, "forceescape", {});
     return runtime.paid_text(escape_html(runtime, str(runtime, input).text()), true);
 }
 
@@ -168,7 +168,7 @@ void append_percent_encoded(TextBuilder& out, std::string_view text, bool for_qu
 }
 
 Value filter_urlencode(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "urlencode", {});
+    const BoundArguments given(arguments, "urlencode", {});
     TextBuilder out(runtime);
     if (!input.is_dictionary()) {
         check(!input.is_sequence(), "urlencode: expected a text or a dict, found ", input.type_name());

@@ -24,7 +24,7 @@ void pay_for_change(Runtime& runtime, std::string_view text) {
 
 Value changed_case(Runtime& runtime, const Value& self, const Arguments& arguments, std::string_view name,
                    std::string (*change)(std::string_view)) {
-    const Given given(arguments, name, {});
+    const BoundArguments given(arguments, name, {});
     pay_for_change(runtime, self.text());
     return runtime.paid_text(change(self.text()));
 }
@@ -41,7 +41,7 @@ Value method_capitalize(Runtime& runtime, const Value& self, const Arguments& ar
     return changed_case(runtime, self, arguments, "capitalize", capitalize);
 }
 Value method_swapcase(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "swapcase", {});
+    const BoundArguments given(arguments, "swapcase", {});
     std::string result;
     const std::string& text = self.text();
     pay_for_change(runtime, text);
@@ -53,7 +53,7 @@ Value method_swapcase(Runtime& runtime, const Value& self, const Arguments& argu
 }
 
 Value stripped(Runtime& runtime, const Value& self, const Arguments& arguments, bool left, bool right) {
-    const Given given(arguments, "strip", {"chars"});
+    const BoundArguments given(arguments, "strip", {"chars"});
     std::optional<CharacterSet> set;
     if (given.is_given(0)) {
         runtime.charge(4 * static_cast<std::int64_t>(given.text(0).size()));
@@ -128,7 +128,7 @@ Parts split_words_from_right(Runtime& runtime, std::string_view text, std::int64
 }
 
 Value method_split(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "split", {"sep", "maxsplit"});
+    const BoundArguments given(arguments, "split", {"sep", "maxsplit"});
     const std::int64_t most = given.whole(1, -1);
     const std::string_view text = self.text();
     if (!given.is_given(0)) return list_of_texts(runtime, split_words(runtime, text, most));
@@ -147,7 +147,7 @@ Value method_split(Runtime& runtime, const Value& self, const Arguments& argumen
 }
 
 Value method_rsplit(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "rsplit", {"sep", "maxsplit"});
+    const BoundArguments given(arguments, "rsplit", {"sep", "maxsplit"});
     const std::int64_t most = given.whole(1, -1);
     std::string_view text = self.text();
     if (!given.is_given(0)) {
@@ -170,12 +170,12 @@ Value method_rsplit(Runtime& runtime, const Value& self, const Arguments& argume
 }
 
 Value method_splitlines(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "splitlines", {"keepends"});
+    const BoundArguments given(arguments, "splitlines", {"keepends"});
     return list_of_texts(runtime, lines_of(runtime, self.text(), given.truth(0, false)));
 }
 
 Value partitioned(Runtime& runtime, const Value& self, const Arguments& arguments, bool from_right) {
-    const Given given(arguments, "partition", {"sep"}, 1);
+    const BoundArguments given(arguments, "partition", {"sep"}, 1);
     const std::string_view text = self.text();
     const std::string_view separator = given.text(0);
     check(!separator.empty(), "partition(): empty separator");
@@ -196,12 +196,12 @@ Value method_rpartition(Runtime& runtime, const Value& self, const Arguments& ar
 }
 
 Value method_replace(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "replace", {"old", "new", "count"}, 2);
+    const BoundArguments given(arguments, "replace", {"old", "new", "count"}, 2);
     return replaced(runtime, self.text(), given.text(0), given.text(1), given.whole(2, -1));
 }
 
 Value method_join(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "join", {"iterable"}, 1);
+    const BoundArguments given(arguments, "join", {"iterable"}, 1);
     TextBuilder joined(runtime);
     std::size_t count = 0;
     for (const Value& part : items_of(runtime, *given.find(0))) {
@@ -218,20 +218,20 @@ Value method_format(Runtime& runtime, const Value& self, const Arguments& argume
 }
 
 Value method_removeprefix(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "removeprefix", {"prefix"}, 1);
+    const BoundArguments given(arguments, "removeprefix", {"prefix"}, 1);
     const std::string_view text = self.text(), prefix = given.text(0);
     runtime.scan(prefix.size());
     return text.starts_with(prefix) ? runtime.text(text.substr(prefix.size())) : self;
 }
 Value method_removesuffix(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "removesuffix", {"suffix"}, 1);
+    const BoundArguments given(arguments, "removesuffix", {"suffix"}, 1);
     const std::string_view text = self.text(), suffix = given.text(0);
     runtime.scan(suffix.size());
     return text.ends_with(suffix) ? runtime.text(text.substr(0, text.size() - suffix.size())) : self;
 }
 
 Value justified(Runtime& runtime, const Value& self, const Arguments& arguments, std::string_view name, char align) {
-    const Given given(arguments, name, {"width", "fillchar"}, 1);
+    const BoundArguments given(arguments, name, {"width", "fillchar"}, 1);
     const std::string_view fill = given.text(1, " ");
     check(first_of(fill, 1).size() == fill.size() && !fill.empty(), name,
           "(): the fill character must be exactly one character long");
@@ -260,7 +260,7 @@ Value method_rjust(Runtime& runtime, const Value& self, const Arguments& argumen
     return justified(runtime, self, arguments, "rjust", '>');
 }
 Value method_zfill(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "zfill", {"width"}, 1);
+    const BoundArguments given(arguments, "zfill", {"width"}, 1);
     const std::string_view text = self.text();
     const std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+');
     const std::int64_t width = std::max<std::int64_t>(given.whole(0, 0), 1) - static_cast<std::int64_t>(sign);
@@ -271,7 +271,7 @@ Value method_zfill(Runtime& runtime, const Value& self, const Arguments& argumen
 }
 
 Value method_expandtabs(Runtime& runtime, const Value& self, const Arguments& arguments) {
-    const Given given(arguments, "expandtabs", {"tabsize"});
+    const BoundArguments given(arguments, "expandtabs", {"tabsize"});
     const std::int64_t size = given.whole(0, 8);
     check(size <= most_format_width, "expandtabs(): the size is past ", most_format_width);
     TextBuilder result(runtime);

@@ -17,7 +17,7 @@ namespace {
 
 class Writer {
    public:
-    Writer(Runtime& runtime, const Given& given) : runtime_(runtime), out_(runtime) {
+    Writer(Runtime& runtime, const BoundArguments& given) : runtime_(runtime), out_(runtime) {
         ascii_ = given.truth(0, false);
         sort_ = given.truth(3, false);
         if (given.is_given(1)) {
@@ -152,7 +152,7 @@ class Writer {
 }  // namespace
 
 Value tojson(Runtime& runtime, const Value& input, const Arguments& arguments) {
-    const Given given(arguments, "tojson", {"ensure_ascii", "indent", "separators", "sort_keys"});
+    const BoundArguments given(arguments, "tojson", {"ensure_ascii", "indent", "separators", "sort_keys"});
     return Writer(runtime, given).write(input);
 }
 

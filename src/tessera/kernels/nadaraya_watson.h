@@ -13,17 +13,17 @@
 
 namespace tessera::kernels {
 
-enum class PoolingKernel : std::uint8_t { gaussian, boxcar, epanechnikov };
+enum class PoolingKernel : std::uint8_t { Gaussian, Boxcar, Epanechnikov };
 
-struct KernelPooling {
+struct NadarayaWatson {
     PoolingKernel kernel;
     double width;
     View queries, keys, weights;
 };
 
-inline Slot<void(const KernelPooling& pooling)> kernel_pooling{"kernel_pooling"};
+inline Slot<void(const NadarayaWatson& pooling)> nadaraya_watson{"nadaraya_watson"};
 // The boxcar is flat wherever it has a slope: its gradients are zero.
-inline Slot<void(const KernelPooling& pooling, const View& weights_gradient, const View& queries_gradient,
+inline Slot<void(const NadarayaWatson& pooling, const View& weights_gradient, const View& queries_gradient,
                  const View& keys_gradient)>
     kernel_pooling_backward{"kernel_pooling_backward"};
 

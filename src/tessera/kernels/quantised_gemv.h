@@ -10,7 +10,7 @@ constexpr std::int64_t most_quantised_vectors = 32;
 
 // out (M, N) = x (M, K) · weight (N, K)ᵀ + bias (N). M is at most most_quantised_vectors; x is contiguous; x, out and
 // bias (which may be undefined) are f32; the weight is of a quantised dtype, its rows whole blocks.
-inline Slot<void(const View& x, const View& weight, const View& bias, const View& out)> quantised_dots{
-    "quantised_dots"};
+inline Slot<void(const View& x, const View& weight, const View& bias, const View& out)> quantised_gemv{
+    "quantised_gemv"};
 
 }  // namespace tessera::kernels

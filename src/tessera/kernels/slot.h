@@ -1,7 +1,7 @@
 // A slot is an op's contract: a name and a signature over plain views. Each device's file fills it:
 //
 //     inline Slot<void(const View& x, const View& y)> exp{"exp"};           // kernels/unary.h
-//     const Fill fill_exp{kernels::exp, DeviceKind::CPU, exp_on_cpu};       // kernels/cpu/unary.cpp
+//     const RegisterKernel register_exp{kernels::exp, DeviceKind::CPU, exp_on_cpu};       // kernels/cpu/unary.cpp
 //     kernels::exp.on(x.device())(x.view(), y.view());                      // ops/unary.cpp
 #pragma once
 
@@ -50,9 +50,9 @@ class Slot final : public SlotBase {
     Kernel kernels_[device_kinds] = {};
 };
 
-struct Fill {
+struct RegisterKernel {
     template <class Signature>
-    Fill(Slot<Signature>& slot, DeviceKind kind, Signature* kernel) {
+    RegisterKernel(Slot<Signature>& slot, DeviceKind kind, Signature* kernel) {
         slot.fill(kind, kernel);
     }
 };

@@ -18,7 +18,7 @@ struct Architecture {
     const char* model_type;  // of config.json
     const char* paper;
     std::unique_ptr<Model> (*build)(const Config& config);  // a model without memory
-    const Vision* vision = nullptr;                         // where it looks at pictures
+    const Vision* vision = nullptr;                         // where it looks at images
 };
 
 class RegisterArchitecture {

@@ -1,4 +1,4 @@
-// Draws a block: the residual stream runs down on the left, each part hangs on it to the right.
+// RandomSequence a block: the residual stream runs down on the left, each part hangs on it to the right.
 #include <map>
 
 #include "tessera/models/summary.h"
@@ -44,8 +44,8 @@ std::string describe(const nn::LatentSettings& s) {
 
 const char* name_of(nn::Activation activation, bool gated) {
     switch (activation) {
-        case nn::Activation::relu: return gated ? "ReGLU" : "ReLU";
-        case nn::Activation::silu: return gated ? "SwiGLU" : "SiLU";
+        case nn::Activation::Relu: return gated ? "ReGLU" : "ReLU";
+        case nn::Activation::Silu: return gated ? "SwiGLU" : "SiLU";
         default: return gated ? "GeGLU" : "GELU";
     }
 }
@@ -118,7 +118,7 @@ std::string draw(nn::CrossBlock& block) {
     Children parts = children_of(block);
     Drawing drawing;
     for (const std::string part : {"self_attention", "cross_attention", "feed_forward"}) {
-        const bool before = block.norms() == nn::NormPlacement::before;
+        const bool before = block.norms() == nn::NormPlacement::Before;
         drawing.open();
         if (before) drawing.inside(parts[text_of(part, "_norm")]);
         drawing.inside(parts[part], part == "cross_attention" ? "cross " : "");

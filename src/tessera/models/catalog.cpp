@@ -68,7 +68,7 @@ std::unique_ptr<Model> initialised(const Config& config, std::uint64_t seed, DTy
     std::unique_ptr<Model> model = build(config);
     for (const auto& [name, tensor] : nn::parameters(*model))
         if (!is_integer(tensor->dtype())) *tensor = Tensor::deferred(tensor->shape(), dtype);
-    nn::initialise(*model, {.seed = seed}, {read_deviation(config), model->deviations}, on_parameter);
+    nn::initialise(*model, {.seed = seed}, {read_init_std(config), model->init_stds}, on_parameter);
     return model;
 }
 

@@ -23,7 +23,7 @@ std::int64_t read_context_length(const Config& config, std::int64_t fallback, St
     const std::int64_t stated = std::min(config.positive("max_position_embeddings", fallback), longest);
     const Config rope = config.section_or_empty(config.has("rope_parameters") ? "rope_parameters" : "rope_scaling");
     const std::string type = rope.text(rope.has("rope_type") ? "rope_type" : "type", "default");
-    if (stated == 0 || stretch == Stretch::counted || !rope.has("factor")) return stated;
+    if (stated == 0 || stretch == Stretch::Counted || !rope.has("factor")) return stated;
     const double factor = rope.number("factor");
     if (type == "linear" || type == "dynamic") return std::max(stated, times(stated, factor));
     if (type != "yarn") return stated;

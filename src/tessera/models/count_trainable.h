@@ -6,9 +6,9 @@
 
 namespace tessera::models {
 
-class Counted {
+class CountTrainable {
    public:
-    virtual ~Counted() = default;
+    virtual ~CountTrainable() = default;
     // Goes on with the text counted so far, or begins another one.
     virtual void count(std::span<const std::int64_t> tokens, bool begins) = 0;
     // The parameters from all that was counted; counting may go on afterwards.

@@ -12,7 +12,7 @@ namespace {
 
 // A table of learned positions ends somewhere.
 void check_positions(const Tensor& positions, std::int64_t available) {
-    const Tensor host = positions.to(cpu).contiguous_copy_if_needed();
+    const Tensor host = positions.to(cpu).contiguous();
     const std::int64_t* values = host.data<std::int64_t>();
     for (std::int64_t i = 0; i < host.elements(); ++i)
         check(values[i] < available, "input_ids: ", values[i] + 1, " tokens, but the model has positions for ",
@@ -23,10 +23,10 @@ Tensor last_position(const Tensor& hidden) { return ops::select(hidden, 1, hidde
 
 }  // namespace
 
-DecoderDecoding::DecoderDecoding(const Decoder& decoder, std::int64_t capacity, std::int64_t first_position)
+DecoderSession::DecoderSession(const Decoder& decoder, std::int64_t capacity, std::int64_t first_position)
     : decoder_(decoder), cache_(decoder.make_cache(capacity)), history_(capacity), first_position_(first_position) {}
 
-Tensor DecoderDecoding::read(const Batch& prompt) {
+Tensor DecoderSession::prefill(const Batch& prompt) {
     const NoGrad no_grad;
     set_padding(padding_of(prompt.attention_mask));
     check(prompt.input_ids.rank() == 2, "input_ids: expected (B, T), found ", prompt.input_ids.shape());
@@ -34,15 +34,15 @@ Tensor DecoderDecoding::read(const Batch& prompt) {
     check(decoder_.longest_text() == 0 || count <= decoder_.longest_text() || starts_.defined(), "input_ids: ", count,
           " tokens, but the model has positions for ", decoder_.longest_text());
     std::int64_t seen = 0;
-    if (prompt_chunk > 0 && decoder_.reads_in_chunks(count))
-        for (; seen + prompt_chunk < count; seen += prompt_chunk) {
-            hidden_after(ops::contiguous(ops::slice(prompt.input_ids, 1, seen, seen + prompt_chunk)));
-            if (on_read) on_read(seen + prompt_chunk, count);
+    if (prefill_chunk > 0 && decoder_.reads_in_chunks(count))
+        for (; seen + prefill_chunk < count; seen += prefill_chunk) {
+            hidden_after(ops::contiguous(ops::slice(prompt.input_ids, 1, seen, seen + prefill_chunk)));
+            if (on_prefill) on_prefill(seen + prefill_chunk, count);
         }
     return step(seen > 0 ? ops::contiguous(ops::slice(prompt.input_ids, 1, seen, count)) : prompt.input_ids);
 }
 
-Tensor DecoderDecoding::with_forgotten(const Tensor& ids) {
+Tensor DecoderSession::with_forgotten(const Tensor& ids) {
     const std::int64_t limit = decoder_.restart_length(), seen = cache_.front()->length();
     if (limit == 0 || seen > limit) return ids;
     if (seen == 0) history_.clear();
@@ -52,19 +52,19 @@ Tensor DecoderDecoding::with_forgotten(const Tensor& ids) {
     return ops::contiguous(all);
 }
 
-Tensor DecoderDecoding::hidden_after(const Tensor& newest) {
+Tensor DecoderSession::hidden_after(const Tensor& newest) {
     const Tensor ids = with_forgotten(newest);
     nn::Context context{.positions = next_positions(ids), .mask = ops::AttentionMask::causal()};
     context.mask.starts = starts_;
     return decoder_.run(decoder_.embed(ids, context, context.positions), context, &cache_);
 }
 
-Tensor DecoderDecoding::step(const Tensor& ids) {
+Tensor DecoderSession::step(const Tensor& ids) {
     const NoGrad no_grad;
-    return decoder_.scores(last_position(hidden_after(ids)));
+    return decoder_.logits(last_position(hidden_after(ids)));
 }
 
-void DecoderDecoding::reorder(std::span<const std::int64_t> rows) {
+void DecoderSession::reorder(std::span<const std::int64_t> rows) {
     for (const auto& layer : cache_) layer->reorder(rows);
     if (starts_.defined()) {
         starts_ = nn::gather_rows(starts_, rows);
@@ -73,25 +73,25 @@ void DecoderDecoding::reorder(std::span<const std::int64_t> rows) {
     history_.reorder(rows);
 }
 
-bool DecoderDecoding::keep(std::int64_t tokens) {
+bool DecoderSession::truncate(std::int64_t tokens) {
     const std::int64_t seen = cache_.front()->length();
     if (decoder_.turns_by_length() || (decoder_.restart_length() > 0 && seen > decoder_.restart_length())) return false;
     // Layers of different windows: either all of them can forget, or none may.
     for (const auto& layer : cache_)
-        if (!layer->can_keep(tokens)) return false;
-    for (const auto& layer : cache_) layer->keep(tokens);
-    history_.keep(tokens);
+        if (!layer->can_truncate(tokens)) return false;
+    for (const auto& layer : cache_) layer->truncate(tokens);
+    history_.truncate(tokens);
     return true;
 }
 
-void DecoderDecoding::set_padding(const Padding& padding) {
+void DecoderSession::set_padding(const Padding& padding) {
     check(!padding.lengths.defined(), "prompts of different lengths are padded on the left, not on the right");
     starts_ = padding.starts;
     host_starts_ = starts_.defined() ? starts_.to_vector<std::int64_t>() : std::vector<std::int64_t>();
 }
 
 // (T), or (B, T) where rows begin at different places; padding stands at the first position.
-Tensor DecoderDecoding::next_positions(const Tensor& ids) const {
+Tensor DecoderSession::next_positions(const Tensor& ids) const {
     check(ids.rank() == 2, "input_ids: expected (B, T), found ", ids.shape());
     const std::int64_t count = ids.size(1), begin = cache_.front()->length() + first_position_;
     const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(1, host_starts_.size()));
@@ -104,12 +104,12 @@ Tensor DecoderDecoding::next_positions(const Tensor& ids) const {
     return (host_starts_.empty() ? ops::reshape(all, {count}) : all).to(ids.device());
 }
 
-Tensor DecoderDecoding::advance(const Tensor& embedded, nn::Context context) {
+Tensor DecoderSession::advance(const Tensor& embedded, nn::Context context) {
     context.mask.starts = starts_;
-    return decoder_.scores(last_position(decoder_.run(embedded, context, &cache_)));
+    return decoder_.logits(last_position(decoder_.run(embedded, context, &cache_)));
 }
 
-std::unique_ptr<Decoding> Model::decode(std::int64_t) const {
+std::unique_ptr<DecodingSession> Model::decode(std::int64_t) const {
     fail(config.source(), ": model_type '", config.text("model_type", "?"), "' does not generate text");
 }
 
@@ -132,8 +132,8 @@ Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
     for (const auto& block : stack_.blocks) {
         if (!block->rope()) continue;
         const ops::RopeScaling& scaling = block->rope()->scaling();
-        if (scaling.kind == ops::RopeScalingKind::longrope) restart_length_ = scaling.original_length;
-        if (scaling.kind == ops::RopeScalingKind::dynamic_ntk) turns_by_length_ = true;
+        if (scaling.kind == ops::RopeScalingKind::Longrope) restart_length_ = scaling.original_length;
+        if (scaling.kind == ops::RopeScalingKind::DynamicNtk) turns_by_length_ = true;
     }
     config = settings;
     weights = std::move(table);
@@ -141,12 +141,12 @@ Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
 
 Tensor Decoder::embed(const Tensor& ids, const nn::Context& context, const Tensor& positions) const {
     check(ids.rank() == 2 && ids.size(1) > 0, "input_ids: expected (B, T), found ", ids.shape());
-    Tensor x = as_stream(tokens_.forward(ids));
+    Tensor x = to_residual_dtype(tokens_.forward(ids));
     if (embedding_scale_ != 1) x = ops::mul(x, Tensor::scalar(embedding_scale_, x.dtype(), x.device()));
     if (positions_.weight.defined()) {
         const Tensor where = positions.defined() ? positions : Tensor::arange(ids.size(1)).to(ids.device());
         check_positions(where, positions_.weight.size(0));
-        x = ops::add(x, as_stream(positions_.forward(where)));
+        x = ops::add(x, to_residual_dtype(positions_.forward(where)));
     }
     return nn::drop(x, dropout_, context, stack_.blocks.size());
 }
@@ -164,8 +164,8 @@ Tensor Decoder::run(const Tensor& embedded, const nn::Context& context, nn::Stac
     return hidden;
 }
 
-Tensor Decoder::scores(const Tensor& hidden) const {
-    const Tensor logits = tied_ ? tokens_.scores(hidden) : head_.forward(hidden);
+Tensor Decoder::logits(const Tensor& hidden) const {
+    const Tensor logits = tied_ ? tokens_.logits(hidden) : head_.forward(hidden);
     return logit_soft_cap_ > 0 ? ops::soft_cap(logits, logit_soft_cap_) : logits;
 }
 
@@ -183,7 +183,7 @@ nn::Context causal_context(const Batch& batch, nn::Context context) {
 
 Tensor Decoder::forward(const Batch& batch, const nn::Context& given, const Observer& observer) const {
     const nn::Context context = causal_context(batch, given);
-    return scores(run(embed(batch.input_ids, context, context.positions), context, nullptr, observer));
+    return logits(run(embed(batch.input_ids, context, context.positions), context, nullptr, observer));
 }
 
 Tensor Decoder::loss(const Batch& batch, const nn::Context& given) const {
@@ -207,8 +207,8 @@ Tensor Decoder::next_token_loss(const Tensor& hidden, const Tensor& labels, cons
         {.label_smoothing = context.label_smoothing, .z_loss = context.z_loss, .soft_cap = logit_soft_cap_});
 }
 
-std::unique_ptr<Decoding> Decoder::decode(std::int64_t capacity) const {
-    return std::make_unique<DecoderDecoding>(*this, capacity);
+std::unique_ptr<DecodingSession> Decoder::decode(std::int64_t capacity) const {
+    return std::make_unique<DecoderSession>(*this, capacity);
 }
 
 void Decoder::visit(const nn::Visitor& visitor) {

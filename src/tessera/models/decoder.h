@@ -1,4 +1,4 @@
-// A decoder-only language model: tokens → embeddings → a stack of blocks → scores of the next token. Families differ in
+// A decoder-only language model: tokens → embeddings → a stack of blocks → logits of the next token. Families differ in
 // what they put into it.
 #pragma once
 
@@ -32,17 +32,17 @@ class Decoder : public Model {
 
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
     Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
-    std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
+    std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
     std::int64_t longest_text() const override { return positions_.weight.defined() ? positions_.weight.size(0) : 0; }
     std::int64_t context_length() const override { return longest_text() > 0 ? longest_text() : context_length_; }
     void visit(const nn::Visitor& visitor) override;
 
-    // The steps of forward, for models that put something else between the embeddings (pictures).
+    // The steps of forward, for models that put something else between the embeddings (images).
     Tensor embed(const Tensor& ids, const nn::Context& context, const Tensor& positions = {}) const;
     // Embeddings (B, T, width) → hidden states after the final norm. The context brings mask and positions.
     Tensor run(const Tensor& embedded, const nn::Context& context, nn::StackCache* cache = nullptr,
                const Observer& observer = {}) const;
-    Tensor scores(const Tensor& hidden) const;
+    Tensor logits(const Tensor& hidden) const;
     // The mean loss of predicting each label from the hidden state before it; −100 is ignored.
     Tensor next_token_loss(const Tensor& hidden, const Tensor& labels, const nn::Context& context) const;
     nn::StackCache make_cache(std::int64_t capacity) const { return stack_.make_cache(capacity); }
@@ -70,20 +70,20 @@ class Decoder : public Model {
 };
 
 // A generation from a decoder's caches. Models that put something else before the text read their prompt otherwise.
-class DecoderDecoding : public Decoding {
+class DecoderSession : public DecodingSession {
    public:
     // `first_position`: where the first token of a prompt stands.
-    DecoderDecoding(const Decoder& decoder, std::int64_t capacity, std::int64_t first_position = 0);
+    DecoderSession(const Decoder& decoder, std::int64_t capacity, std::int64_t first_position = 0);
 
-    Tensor read(const Batch& prompt) override;
+    Tensor prefill(const Batch& prompt) override;
     Tensor step(const Tensor& ids) override;
     void reorder(std::span<const std::int64_t> rows) override;
-    bool keep(std::int64_t tokens) override;
+    bool truncate(std::int64_t tokens) override;
     std::int64_t cache_bytes() const override { return nn::cache_bytes(cache_); }
 
    protected:
     void set_padding(const Padding& padding);  // of the prompt, for everything after it too
-    // Embeddings after what the caches hold → the scores after the last of them.
+    // Embeddings after what the caches hold → the logits after the last of them.
     Tensor advance(const Tensor& embedded, nn::Context context);
 
    private:

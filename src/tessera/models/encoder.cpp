@@ -39,10 +39,10 @@ SequenceClassifier::SequenceClassifier(const EncoderParts& parts)
       drops_first_state_(parts.drops_first_state) {}
 
 Tensor SequenceClassifier::forward(const Tensor& hidden, const nn::Context& context) const {
-    enum Use : std::uint64_t { of_state = 1u << 20, of_summary };
+    enum Use : std::uint64_t { OfState = 1u << 20, OfSummary };
     const Tensor first = ops::select(hidden, 1, 0);
-    const Tensor state = drops_first_state_ ? nn::drop(first, dropout_, context, of_state) : first;
-    return output_.forward(nn::drop(ops::tanh(dense_.forward(state, context)), dropout_, context, of_summary), context);
+    const Tensor state = drops_first_state_ ? nn::drop(first, dropout_, context, OfState) : first;
+    return output_.forward(nn::drop(ops::tanh(dense_.forward(state, context)), dropout_, context, OfSummary), context);
 }
 
 void SequenceClassifier::visit(const nn::Visitor& visitor) {
@@ -106,8 +106,9 @@ Tensor Encoder::embed(const Batch& batch, const nn::Context& context) const {
     const Tensor types =
         batch.token_type_ids.defined() ? batch.token_type_ids : Tensor::zeros(ids.shape(), DType::I64, ids.device());
     check(types.shape() == ids.shape(), "token_type_ids: expected ", ids.shape(), ", found ", types.shape());
-    const Tensor words = ops::add(as_stream(tokens_.forward(ids)), as_stream(token_types_.forward(types)));
-    const Tensor x = ops::add(words, as_stream(positions_.forward(positions_of(ids))));
+    const Tensor words =
+        ops::add(to_residual_dtype(tokens_.forward(ids)), to_residual_dtype(token_types_.forward(types)));
+    const Tensor x = ops::add(words, to_residual_dtype(positions_.forward(positions_of(ids))));
     return nn::drop(embedding_norm_.forward(x), dropout_, context, stack_.blocks.size());
 }
 

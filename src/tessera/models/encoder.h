@@ -1,5 +1,5 @@
 // An encoder-only language model: tokens + positions + token types → a stack of blocks that look both ways → hidden
-// states, or with a masked-language-model head the scores of what stands at each place, or with a classifier those of
+// states, or with a masked-language-model head the logits of what stands at each place, or with a classifier those of
 // what the whole text is (Devlin et al. 2018).
 #pragma once
 
@@ -27,7 +27,7 @@ struct EncoderParts {
     std::vector<std::unique_ptr<nn::Block>> blocks = {};
     // The head; without it, forward gives the last hidden states.
     bool has_head = false;
-    nn::Activation head_activation = nn::Activation::gelu;
+    nn::Activation head_activation = nn::Activation::Gelu;
     bool tied = true;  // the embedding is the head's matrix too
     // The classifier over the first token, in place of the head; 0 classes: none.
     std::int64_t classes = 0;
@@ -67,7 +67,7 @@ class Encoder : public Model {
    public:
     Encoder(const Config& config, EncoderParts parts, WeightTable weights);
 
-    // With a head the scores (B, T, V), with a classifier (B, classes), else the last hidden states (B, T, width).
+    // With a head the logits (B, T, V), with a classifier (B, classes), else the last hidden states (B, T, width).
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
     // The mean cross entropy of the labels: (B, T), each at its own place, or (B) for a classifier; −100 is ignored.
     Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;

@@ -13,14 +13,14 @@ namespace tessera::models {
 namespace {
 
 // Which random key each place takes; a stack's own blocks count from 0 below its key.
-enum Use : std::uint64_t { in_encoder, in_decoder, of_embeddings = 1u << 20, of_outputs };
+enum Use : std::uint64_t { InEncoder, InDecoder, OfEmbeddings = 1u << 20, OfOutputs };
 
-class EncoderDecoderDecoding : public Decoding {
+class EncoderDecoderSession : public DecodingSession {
    public:
-    EncoderDecoderDecoding(const EncoderDecoder& model, std::int64_t capacity)
+    EncoderDecoderSession(const EncoderDecoder& model, std::int64_t capacity)
         : model_(model), capacity_(capacity), cache_(model.make_cache(capacity)) {}
 
-    Tensor read(const Batch& prompt) override {
+    Tensor prefill(const Batch& prompt) override {
         const NoGrad no_grad;
         padding_ = padding_of(prompt.decoder_attention_mask);
         check(!padding_.lengths.defined(),
@@ -71,10 +71,10 @@ class EncoderDecoderDecoding : public Decoding {
         if (ids.rank() == 2 && ids.size(1) == 1 && !cache_.empty())
             context.bias = bias_of_newest(cache_.front()->length() + 1);
         const Tensor hidden = model_.run(ids, memory_, padding_, context, &cache_);
-        return model_.scores(ops::select(hidden, 1, hidden.size(1) - 1));
+        return model_.logits(ops::select(hidden, 1, hidden.size(1) - 1));
     }
 
-    // What one query adds to its scores depends on distances alone: a table for the last of many tokens holds it for
+    // What one query adds to its logits depends on distances alone: a table for the last of many tokens holds it for
     // fewer at its end.
     Tensor bias_of_newest(std::int64_t keys) {
         constexpr std::int64_t usual_length = 4096;
@@ -97,12 +97,12 @@ class EncoderDecoderDecoding : public Decoding {
 
 }  // namespace
 
-Entrance::Entrance(EntranceParts parts, std::int64_t width) : parts_(std::move(parts)) {
+InputEmbedding::InputEmbedding(InputEmbeddingParts parts, std::int64_t width) : parts_(std::move(parts)) {
     if (parts_.learned_positions > 0)
         positions_ = nn::Embedding(parts_.learned_positions + parts_.position_offset, width);
 }
 
-Tensor Entrance::forward(Tensor x, std::int64_t seen, const char* input) const {
+Tensor InputEmbedding::forward(Tensor x, std::int64_t seen, const char* input) const {
     const std::int64_t end = seen + x.size(1);
     const auto check_end = [&](std::int64_t longest) {
         check(end <= longest, input, ": ", end, " tokens, but the model has positions for ", longest);
@@ -110,7 +110,7 @@ Tensor Entrance::forward(Tensor x, std::int64_t seen, const char* input) const {
     if (positions_.weight.defined()) {
         check_end(parts_.learned_positions);
         const Tensor rows = nn::consecutive_positions(parts_.position_offset + seen, x.size(1), x.device());
-        x = ops::add(x, as_stream(positions_.forward(rows)));
+        x = ops::add(x, to_residual_dtype(positions_.forward(rows)));
     }
     if (parts_.fixed_positions.defined()) {
         check_end(parts_.fixed_positions.size(0));
@@ -119,16 +119,16 @@ Tensor Entrance::forward(Tensor x, std::int64_t seen, const char* input) const {
     return parts_.norm ? parts_.norm->forward(x) : x;
 }
 
-Tensor Entrance::bias(std::int64_t queries, std::int64_t keys) const {
-    return parts_.relative_bias ? as_stream(parts_.relative_bias->forward(queries, keys)) : Tensor();
+Tensor InputEmbedding::bias(std::int64_t queries, std::int64_t keys) const {
+    return parts_.relative_bias ? to_residual_dtype(parts_.relative_bias->forward(queries, keys)) : Tensor();
 }
 
-std::int64_t Entrance::longest_text() const {
+std::int64_t InputEmbedding::longest_text() const {
     if (positions_.weight.defined()) return parts_.learned_positions;
     return parts_.fixed_positions.defined() ? parts_.fixed_positions.size(0) : 0;
 }
 
-void Entrance::visit(const nn::Visitor& visitor) {
+void InputEmbedding::visit(const nn::Visitor& visitor) {
     if (positions_.weight.defined()) visitor("positions", positions_);
     visitor("relative_bias", parts_.relative_bias);
     visitor("norm", parts_.norm);
@@ -136,8 +136,8 @@ void Entrance::visit(const nn::Visitor& visitor) {
 
 EncoderDecoder::EncoderDecoder(const Config& settings, EncoderDecoderParts parts, WeightTable table)
     : tokens_(parts.vocabulary, parts.width),
-      encoder_entrance_(std::move(parts.encoder_entrance), parts.width),
-      decoder_entrance_(std::move(parts.decoder_entrance), parts.width),
+      encoder_input_(std::move(parts.encoder_input), parts.width),
+      decoder_input_(std::move(parts.decoder_input), parts.width),
       encoder_(std::move(parts.encoder_blocks), std::move(parts.encoder_norm)),
       decoder_(std::move(parts.decoder_blocks), std::move(parts.decoder_norm)),
       embedding_scale_(parts.embedding_scale),
@@ -157,23 +157,23 @@ EncoderDecoder::EncoderDecoder(const Config& settings, EncoderDecoderParts parts
 
 Tensor EncoderDecoder::embed(const nn::Embedding& tokens, const Tensor& ids, const char* input) const {
     check(ids.rank() == 2 && ids.size(1) > 0, input, ": expected (B, T), found ", ids.shape());
-    const Tensor x = as_stream(tokens.forward(ids));
+    const Tensor x = to_residual_dtype(tokens.forward(ids));
     return embedding_scale_ != 1 ? ops::scale(x, embedding_scale_) : x;
 }
 
 nn::Memory EncoderDecoder::encode(const Batch& batch, const nn::Context& given, const Observer& observer) const {
-    nn::Context context = given.child(in_encoder);
+    nn::Context context = given.child(InEncoder);
     const Tensor& mask = batch.attention_mask;
     check(!mask.defined() || mask.shape() == batch.input_ids.shape(), "attention_mask: expected ",
           batch.input_ids.shape(), ", found ", mask.shape());
     const Tensor embedded = embed(tokens_, batch.input_ids, "input_ids");
-    const Tensor x = nn::drop(encoder_entrance_.forward(embedded, 0, "input_ids"), dropout_, context, of_embeddings);
-    context.bias = encoder_entrance_.bias(x.size(1), x.size(1));
+    const Tensor x = nn::drop(encoder_input_.forward(embedded, 0, "input_ids"), dropout_, context, OfEmbeddings);
+    context.bias = encoder_input_.bias(x.size(1), x.size(1));
     nn::Memory memory;
     padding_of(mask).apply(memory.mask);
     context.mask = memory.mask;
     const Tensor states = encoder_.forward(x, context);
-    memory.states = drops_outputs_ ? nn::drop(states, dropout_, context, of_outputs) : states;
+    memory.states = drops_outputs_ ? nn::drop(states, dropout_, context, OfOutputs) : states;
     if (observer) observer("encoder_last_hidden", memory.states);
     return memory;
 }
@@ -183,18 +183,18 @@ Tensor EncoderDecoder::run(const Tensor& ids, const nn::Memory& memory, const Pa
     const std::int64_t seen = cache && !cache->empty() ? cache->front()->length() : 0;
     check(ids.rank() == 2 && ids.size(0) == memory.states.size(0), "decoder_input_ids: expected (",
           memory.states.size(0), ", T), found ", ids.shape());
-    nn::Context context = given.child(in_decoder);
+    nn::Context context = given.child(InDecoder);
     const Tensor embedded = embed(decoder_tokens(), ids, "decoder_input_ids");
     const Tensor x =
-        nn::drop(decoder_entrance_.forward(embedded, seen, "decoder_input_ids"), dropout_, context, of_embeddings);
+        nn::drop(decoder_input_.forward(embedded, seen, "decoder_input_ids"), dropout_, context, OfEmbeddings);
     if (!context.bias.defined()) context.bias = decoder_bias(x.size(1), seen + x.size(1));
     context.mask = ops::AttentionMask::causal();
     padding.apply(context.mask);
     const Tensor hidden = decoder_.forward(x, memory, context, cache);
-    return drops_outputs_ ? nn::drop(hidden, dropout_, context, of_outputs) : hidden;
+    return drops_outputs_ ? nn::drop(hidden, dropout_, context, OfOutputs) : hidden;
 }
 
-Tensor EncoderDecoder::scores(const Tensor& hidden) const {
+Tensor EncoderDecoder::logits(const Tensor& hidden) const {
     const Tensor x = head_scale_ != 1 ? ops::scale(hidden, head_scale_) : hidden;
     const Tensor& weight = head_weight();
     return ops::linear(x, weight, logits_bias_.defined() ? ops::reshape(logits_bias_, {weight.size(0)}) : Tensor());
@@ -225,7 +225,7 @@ Tensor EncoderDecoder::decoder_hidden(const Batch& batch, const nn::Context& con
 }
 
 Tensor EncoderDecoder::forward(const Batch& batch, const nn::Context& context, const Observer& observer) const {
-    return scores(decoder_hidden(batch, context, observer));
+    return logits(decoder_hidden(batch, context, observer));
 }
 
 Tensor EncoderDecoder::loss(const Batch& batch, const nn::Context& context) const {
@@ -233,21 +233,21 @@ Tensor EncoderDecoder::loss(const Batch& batch, const nn::Context& context) cons
     const Tensor& labels = batch.labels;
     check(labels.rank() == 2 && labels.size(0) == hidden.size(0) && labels.size(1) == hidden.size(1),
           "labels: expected (", hidden.size(0), ", ", hidden.size(1), "), found ", labels.shape());
-    if (logits_bias_.defined()) return ops::cross_entropy(scores(hidden), labels, loss_options(context));
+    if (logits_bias_.defined()) return ops::cross_entropy(logits(hidden), labels, loss_options(context));
     return ops::linear_cross_entropy(head_scale_ != 1 ? ops::scale(hidden, head_scale_) : hidden, head_weight(), labels,
                                      {.label_smoothing = context.label_smoothing, .z_loss = context.z_loss});
 }
 
-std::unique_ptr<Decoding> EncoderDecoder::decode(std::int64_t capacity) const {
-    return std::make_unique<EncoderDecoderDecoding>(*this, capacity);
+std::unique_ptr<DecodingSession> EncoderDecoder::decode(std::int64_t capacity) const {
+    return std::make_unique<EncoderDecoderSession>(*this, capacity);
 }
 
 void EncoderDecoder::visit(const nn::Visitor& visitor) {
     visitor("tokens", tokens_);
     if (decoder_tokens_.weight.defined()) visitor("decoder_tokens", decoder_tokens_);
-    visitor("encoder_entrance", encoder_entrance_);
+    visitor("encoder_input", encoder_input_);
     visitor("encoder", encoder_);
-    visitor("decoder_entrance", decoder_entrance_);
+    visitor("decoder_input", decoder_input_);
     visitor("decoder", decoder_);
     if (head_.weight.defined()) visitor("head", head_);
     visitor.fixed("logits_bias", logits_bias_);

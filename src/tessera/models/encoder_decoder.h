@@ -12,7 +12,7 @@
 namespace tessera::models {
 
 // What stands between the token embeddings and a stack: positions of one kind, and perhaps a norm.
-struct EntranceParts {
+struct InputEmbeddingParts {
     std::int64_t learned_positions = 0;  // the longest sequence; 0: none are learned
     std::int64_t position_offset = 0;    // rows of the learned table before position 0
     Tensor fixed_positions = {};         // (longest sequence, width), neither learned nor stored
@@ -27,7 +27,7 @@ struct EncoderDecoderParts {
     double embedding_scale = 1;
     double dropout = 0;          // of the embeddings
     bool drops_outputs = false;  // the same on what leaves each stack
-    EntranceParts encoder_entrance = {}, decoder_entrance = {};
+    InputEmbeddingParts encoder_input = {}, decoder_input = {};
     std::vector<std::unique_ptr<nn::Block>> encoder_blocks = {};
     std::vector<std::unique_ptr<nn::CrossBlock>> decoder_blocks = {};
     std::unique_ptr<nn::Layer> encoder_norm = {}, decoder_norm = {};  // at the top of the stacks
@@ -38,9 +38,9 @@ struct EncoderDecoderParts {
     bool padding_learns = true;  // whether padding's embedding learns from being looked up
 };
 
-class Entrance : public nn::Module {
+class InputEmbedding : public nn::Module {
    public:
-    Entrance(EntranceParts parts, std::int64_t width);
+    InputEmbedding(InputEmbeddingParts parts, std::int64_t width);
     // Embedded tokens (B, T, width), of which `seen` came before; `input` names them in errors.
     Tensor forward(Tensor x, std::int64_t seen, const char* input) const;
     Tensor bias(std::int64_t queries, std::int64_t keys) const;  // undefined without relative positions
@@ -48,7 +48,7 @@ class Entrance : public nn::Module {
     void visit(const nn::Visitor& visitor) override;
 
    private:
-    EntranceParts parts_;
+    InputEmbeddingParts parts_;
     nn::Embedding positions_;  // without a weight unless learned
 };
 
@@ -60,8 +60,8 @@ class EncoderDecoder : public Model {
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
     Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
     // `capacity` counts the decoder's tokens. Reading a prompt without decoder_input_ids begins with the start token.
-    std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
-    std::int64_t longest_text() const override { return decoder_entrance_.longest_text(); }
+    std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
+    std::int64_t longest_text() const override { return decoder_input_.longest_text(); }
     bool has_encoder() const override { return true; }
     void visit(const nn::Visitor& visitor) override;
 
@@ -69,9 +69,9 @@ class EncoderDecoder : public Model {
     nn::Memory encode(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const;
     Tensor run(const Tensor& ids, const nn::Memory& memory, const Padding& padding, const nn::Context& context = {},
                nn::CrossStackCache* cache = nullptr) const;
-    Tensor scores(const Tensor& hidden) const;
+    Tensor logits(const Tensor& hidden) const;
     // Of the newest `queries` towards all `keys`; undefined without relative positions.
-    Tensor decoder_bias(std::int64_t queries, std::int64_t keys) const { return decoder_entrance_.bias(queries, keys); }
+    Tensor decoder_bias(std::int64_t queries, std::int64_t keys) const { return decoder_input_.bias(queries, keys); }
     nn::CrossStackCache make_cache(std::int64_t capacity) const { return decoder_.make_cache(capacity); }
     std::int64_t decoder_start_id() const { return decoder_start_id_; }
 
@@ -83,7 +83,7 @@ class EncoderDecoder : public Model {
     Tensor decoder_hidden(const Batch& batch, const nn::Context& context, const Observer& observer) const;
 
     nn::Embedding tokens_, decoder_tokens_;  // the second without a weight unless the decoder has its own
-    Entrance encoder_entrance_, decoder_entrance_;
+    InputEmbedding encoder_input_, decoder_input_;
     nn::Stack encoder_;
     nn::CrossStack decoder_;
     nn::Linear head_;     // without a weight when tied

@@ -74,8 +74,8 @@ Tensor balance_loss(const std::vector<nn::RouterChoice>& layers, const Batch& ba
     check(!layers.empty(), "balance: there are no layers of experts");
     std::vector<Rows> groups = sequences_of(batch);
     check(!groups.empty(), "attention_mask: all of the batch is padding");
-    if (over == ExpertBalance::Over::model) return over_model(layers, joined(groups));
-    if (over == ExpertBalance::Over::layer) groups = {joined(groups)};
+    if (over == ExpertBalance::Over::Model) return over_model(layers, joined(groups));
+    if (over == ExpertBalance::Over::Layer) groups = {joined(groups)};
     Tensor sum;
     for (const nn::RouterChoice& layer : layers) {
         const Tensor one = over_groups(layer, groups);

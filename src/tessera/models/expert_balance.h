@@ -12,11 +12,11 @@ namespace tessera::models {
 struct ExpertBalance {
     // What experts are equally busy over, and what the loss is where they are:
     enum class Over : std::uint8_t {
-        model,    // all tokens of all layers as if they were one layer's: the experts per token
-        layer,    // the tokens of a layer: 1, summed over layers
-        sequence  // the tokens of a sequence in a layer: 1, the mean of sequences summed over layers
+        Model,    // all tokens of all layers as if they were one layer's: the experts per token
+        Layer,    // the tokens of a layer: 1, summed over layers
+        Sequence  // the tokens of a sequence in a layer: 1, the mean of sequences summed over layers
     };
-    Over over = Over::model;
+    Over over = Over::Model;
     double weight = 0;           // that the config gives it in the model's loss
     bool only_training = false;  // the reference has it in gradients, and not in the loss that it reports
 

@@ -48,9 +48,9 @@ std::vector<std::int64_t> read_widths(const formats::Config& config, const char*
     return widths;
 }
 
-formats::PictureSettings flat_picture_settings(const formats::Config& config) {
+formats::ImageProcessorConfig flat_image_processor_config(const formats::Config& config) {
     const std::int64_t width = read_size(config, "input_width");
-    formats::PictureSettings settings{.normalises = false};
+    formats::ImageProcessorConfig settings{.normalises = false};
     for (const std::int64_t channels : {1, 3}) {
         const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(width / channels))));
         if (side * side * channels != width) continue;
@@ -58,13 +58,13 @@ formats::PictureSettings flat_picture_settings(const formats::Config& config) {
         settings.size = {.height = side, .width = side};
         return settings;
     }
-    config.reject("input_width", text_of(width, " values are no square picture in grey or in three colours"));
+    config.reject("input_width", text_of(width, " values are no square image in grey or in three colours"));
 }
 
-Tensor flat_pictures(const Tensor& pixel_values, std::int64_t width) {
+Tensor flat_images(const Tensor& pixel_values, std::int64_t width) {
     check(pixel_values.defined() && pixel_values.rank() >= 2 && pixel_values.size(0) > 0 &&
               pixel_values.elements() == pixel_values.size(0) * width,
-          "pixel_values: expected pictures of ", width, " values as config.json's input_width says, found ",
+          "pixel_values: expected images of ", width, " values as config.json's input_width says, found ",
           pixel_values.shape());
     return ops::reshape(pixel_values, {pixel_values.size(0), width});
 }

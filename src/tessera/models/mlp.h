@@ -1,4 +1,4 @@
-// Linear layers one after the other: models of flat pictures are made of them.
+// Linear layers one after the other: models of flat images are made of them.
 #pragma once
 
 #include "tessera/formats/image/image_processor_config.h"
@@ -28,9 +28,9 @@ class Mlp : public nn::Module {
 
 // A list of sizes, each at least 1.
 std::vector<std::int64_t> read_widths(const formats::Config& config, const char* field);
-// Square pictures of so many values, from 0 to 1: in grey where their number is a square, else in colour.
-formats::PictureSettings flat_picture_settings(const formats::Config& config);
+// Square images of so many values, from 0 to 1: in grey where their number is a square, else in colour.
+formats::ImageProcessorConfig flat_image_processor_config(const formats::Config& config);
 // (B, …) → (B, width); anything of another size is an error.
-Tensor flat_pictures(const Tensor& pixel_values, std::int64_t width);
+Tensor flat_images(const Tensor& pixel_values, std::int64_t width);
 
 }  // namespace tessera::models

@@ -1,4 +1,4 @@
-// What every model of the catalog offers: scores and a loss from a batch, and token-by-token decoding where it
+// What every model of the catalog offers: logits and a loss from a batch, and token-by-token decoding where it
 // generates text. A model is built without memory (its parameters are deferred) from the fields of a config.json.
 #pragma once
 
@@ -33,41 +33,41 @@ struct Batch {
 using Observer = std::function<void(const std::string& name, const Tensor& value)>;
 
 // One running generation: the caches, and what was seen so far.
-class Decoding {
+class DecodingSession {
    public:
-    virtual ~Decoding() = default;
-    // Reads a prompt (all inputs of the batch) and returns the scores of the token after it, (B, V). Prompts of
+    virtual ~DecodingSession() = default;
+    // Reads a prompt (all inputs of the batch) and returns the logits of the token after it, (B, V). Prompts of
     // different lengths are padded on the left.
-    virtual Tensor read(const Batch& prompt) = 0;
-    // Reads more tokens, (B, T), and returns the scores after the last of them, (B, V).
+    virtual Tensor prefill(const Batch& prompt) = 0;
+    // Reads more tokens, (B, T), and returns the logits after the last of them, (B, V).
     virtual Tensor step(const Tensor& ids) = 0;
     // Row i goes on as row rows[i] would have: rows leave where their text has ended, and stand there several times or
     // change places as beams do.
     virtual void reorder(std::span<const std::int64_t> rows) = 0;
     // Forgets all but the first `tokens` of the text read so far. False, and nothing has changed, where that is not
     // possible and the text must be read again.
-    virtual bool keep(std::int64_t) { return false; }
+    virtual bool truncate(std::int64_t) { return false; }
     virtual std::int64_t cache_bytes() const = 0;
 
     // How much of a long prompt is read at once: what passes through the layers takes memory. 0: all of it.
-    std::int64_t prompt_chunk = 512;
+    std::int64_t prefill_chunk = 512;
     // Told after each of these parts how much of the prompt has been read.
-    std::function<void(std::int64_t done, std::int64_t total)> on_read = {};
+    std::function<void(std::int64_t done, std::int64_t total)> on_prefill = {};
 };
 
 class Model : public nn::Module {
    public:
-    // The scores: (B, T, V) of a language model, (B, classes) of a classifier.
+    // The logits: (B, T, V) of a language model, (B, classes) of a classifier.
     virtual Tensor forward(const Batch& batch, const nn::Context& context = {},
                            const Observer& observer = {}) const = 0;
     // The mean loss of the batch's labels, one element.
     virtual Tensor loss(const Batch& batch, const nn::Context& context = {}) const = 0;
     // Throws where the model does not generate. `capacity`: how many tokens the caches can hold.
-    virtual std::unique_ptr<Decoding> decode(std::int64_t capacity) const;
+    virtual std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const;
     // How many tokens a text may have, where learned positions end somewhere; 0: as many as wanted.
     virtual std::int64_t longest_text() const { return 0; }
     // The model's context: how many tokens it was made to read, which is never more than the above. Whoever asks it to
-    // generate, to learn or to foretell keeps to this one unless told otherwise. 0: nobody says.
+    // generate, to learn or to predict keeps to this one unless told otherwise. 0: nobody says.
     virtual std::int64_t context_length() const { return longest_text(); }
     // Whether input_ids are read by an encoder, and the text that is written begins with decoder_input_ids.
     virtual bool has_encoder() const { return false; }
@@ -76,7 +76,7 @@ class Model : public nn::Module {
     formats::Json generation_config = {};  // how it wants to be asked, as its checkpoint says; null: nothing is said
     WeightTable weights;                   // the checkpoint's names of our parameters
     // Parameters whose initial values spread differently from the configuration's initializer_range.
-    std::vector<nn::Deviation::Other> deviations = {};
+    std::vector<nn::InitStd::Other> init_stds = {};
 };
 
 }  // namespace tessera::models

@@ -1,11 +1,11 @@
-// The loss of a language model whose scores are at hand.
+// The loss of a language model whose logits are at hand.
 #pragma once
 
 #include "tessera/models/model.h"
 
 namespace tessera::models {
 
-// The mean cross entropy of each label after the scores at the place before it; labels are the ids unless given.
-Tensor next_token_loss(const Tensor& scores, const Batch& batch, const nn::Context& context);
+// The mean cross entropy of each label after the logits at the place before it; labels are the ids unless given.
+Tensor next_token_loss(const Tensor& logits, const Batch& batch, const nn::Context& context);
 
 }  // namespace tessera::models

@@ -36,7 +36,7 @@ Shape with_more_rows(const Shape& shape, std::int64_t rows) {
 std::string stored_name(const WeightTable& table, const std::string& ours) {
     const std::optional<StoredModule> stored = stored_module(table, ours);
     if (!stored) return ours;
-    return stored->surgery.stacked ? stored->name + ".weight" : stored->name;
+    return stored->transform.stacked ? stored->name + ".weight" : stored->name;
 }
 
 std::vector<StoredParameter> stored_parameters(Model& model) {
@@ -56,8 +56,8 @@ std::vector<StoredParameter> stored_parameters(Model& model) {
         const std::optional<StoredModule> stored = stored_module(model.weights, ours);
         const std::string name = stored_name(model.weights, ours);
         const Shape& shape = tensor->shape();
-        if (!stored || !stored->surgery.stacked) {
-            add(name, shape, stored && stored->surgery.transposed);
+        if (!stored || !stored->transform.stacked) {
+            add(name, shape, stored && stored->transform.transposed);
             continue;
         }
         Shape of_one;

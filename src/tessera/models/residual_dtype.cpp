@@ -4,7 +4,7 @@
 
 namespace tessera::models {
 
-Tensor as_stream(const Tensor& embedded) {
+Tensor to_residual_dtype(const Tensor& embedded) {
     const bool is_narrow = embedded.dtype() == DType::BF16 || embedded.dtype() == DType::F16;
     return is_narrow ? ops::cast(embedded, DType::F32) : embedded;
 }

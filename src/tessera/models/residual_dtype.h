@@ -5,6 +5,6 @@
 
 namespace tessera::models {
 
-Tensor as_stream(const Tensor& embedded);
+Tensor to_residual_dtype(const Tensor& embedded);
 
 }  // namespace tessera::models

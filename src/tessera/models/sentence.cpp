@@ -41,16 +41,16 @@ Tensor max_over(const Tensor& hidden, const Tensor& marks) {
 
 PoolingMode read_mode(const Config& config) {
     static const std::map<std::string, PoolingMode> known{
-        {"cls", PoolingMode::first}, {"mean", PoolingMode::mean}, {"max", PoolingMode::max}};
+        {"cls", PoolingMode::First}, {"mean", PoolingMode::Mean}, {"max", PoolingMode::Max}};
     if (config.has("pooling_mode")) {
         const std::string name = config.text("pooling_mode");
         if (!known.contains(name)) config.reject("pooling_mode", text_of("pooling '", name, "' is not known"));
         return known.at(name);
     }
-    static const std::map<std::string, PoolingMode> flags{{"pooling_mode_cls_token", PoolingMode::first},
-                                                          {"pooling_mode_mean_tokens", PoolingMode::mean},
-                                                          {"pooling_mode_max_tokens", PoolingMode::max}};
-    PoolingMode mode = PoolingMode::mean;
+    static const std::map<std::string, PoolingMode> flags{{"pooling_mode_cls_token", PoolingMode::First},
+                                                          {"pooling_mode_mean_tokens", PoolingMode::Mean},
+                                                          {"pooling_mode_max_tokens", PoolingMode::Max}};
+    PoolingMode mode = PoolingMode::Mean;
     std::string chosen;
     for (const auto& [field, value] : config.json().members()) {
         if (!field.starts_with("pooling_mode_") || !config.boolean(field)) continue;
@@ -76,9 +76,9 @@ Tensor sentence_embedding(const Tensor& hidden, const Tensor& attention_mask, co
     const Tensor marks = marks_of(hidden, attention_mask);
     Tensor x;
     switch (pooling.mode) {
-        case PoolingMode::mean: x = mean_over(hidden, marks); break;
-        case PoolingMode::first: x = ops::mul(ops::select(hidden, 1, 0), ops::select(marks, 1, 0)); break;
-        case PoolingMode::max: x = max_over(hidden, marks); break;
+        case PoolingMode::Mean: x = mean_over(hidden, marks); break;
+        case PoolingMode::First: x = ops::mul(ops::select(hidden, 1, 0), ops::select(marks, 1, 0)); break;
+        case PoolingMode::Max: x = max_over(hidden, marks); break;
     }
     if (!pooling.normalise) return x;
     const Tensor squares = ops::sum(ops::mul(x, x), {1}, true);

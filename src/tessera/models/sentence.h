@@ -9,10 +9,10 @@
 
 namespace tessera::models {
 
-enum class PoolingMode : std::uint8_t { mean, first, max };  // over the tokens; the first is BERT's [CLS]
+enum class PoolingMode : std::uint8_t { Mean, First, Max };  // over the tokens; the first is BERT's [CLS]
 
 struct Pooling {
-    PoolingMode mode = PoolingMode::mean;
+    PoolingMode mode = PoolingMode::Mean;
     bool normalise = true;          // to length 1
     std::int64_t longest_text = 0;  // tokens that the folder allows; 0: it does not say
 };

@@ -65,11 +65,11 @@ Heads read_heads(const Config& config, const Heads& fallback) {
 
 nn::Activation activation_named(const Config& config, const char* field, const std::string& name) {
     static const std::map<std::string, nn::Activation> known{
-        {"relu", nn::Activation::relu},           {"gelu", nn::Activation::gelu},
-        {"gelu_python", nn::Activation::gelu},    {"gelu_new", nn::Activation::gelu_tanh},
-        {"gelu_fast", nn::Activation::gelu_tanh}, {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
-        {"silu", nn::Activation::silu},           {"swish", nn::Activation::silu},
-        {"sigmoid", nn::Activation::sigmoid},
+        {"relu", nn::Activation::Relu},          {"gelu", nn::Activation::Gelu},
+        {"gelu_python", nn::Activation::Gelu},   {"gelu_new", nn::Activation::GeluTanh},
+        {"gelu_fast", nn::Activation::GeluTanh}, {"gelu_pytorch_tanh", nn::Activation::GeluTanh},
+        {"silu", nn::Activation::Silu},          {"swish", nn::Activation::Silu},
+        {"sigmoid", nn::Activation::Sigmoid},
     };
     const auto found = known.find(name);
     if (found == known.end()) config.reject(field, text_of("activation '", name, "' is not known"));
@@ -100,7 +100,7 @@ double read_soft_cap(const Config& config, const char* field, double fallback) {
     return cap;
 }
 
-double read_deviation(const Config& config, double fallback) {
+double read_init_std(const Config& config, double fallback) {
     for (const char* field : {"initializer_range", "init_std"}) {
         if (!config.has(field)) continue;
         const double deviation = config.number(field);
@@ -110,8 +110,8 @@ double read_deviation(const Config& config, double fallback) {
     return fallback;
 }
 
-double read_part_deviation(const Config& whole, const char* section) {
-    return read_deviation(whole.section_or_empty(section), read_deviation(whole));
+double read_part_init_std(const Config& whole, const char* section) {
+    return read_init_std(whole.section_or_empty(section), read_init_std(whole));
 }
 
 std::int64_t read_padding(const Config& config, std::int64_t fallback, std::int64_t vocabulary) {
@@ -146,7 +146,7 @@ void read_yarn(const Config& rope, ops::RopeScaling& scaling) {
 
 // A factor for each pair; how far the text is stretched follows from the two lengths.
 ops::RopeScaling read_longrope(const Config& config, const Config& rope) {
-    ops::RopeScaling scaling{.kind = ops::RopeScalingKind::longrope, .original_length = original_length(config, rope)};
+    ops::RopeScaling scaling{.kind = ops::RopeScalingKind::Longrope, .original_length = original_length(config, rope)};
     if (scaling.original_length < 2)
         config.reject("original_max_position_embeddings", text_of("too short to stretch: ", scaling.original_length));
     const auto longest = static_cast<double>(config.positive("max_position_embeddings"));
@@ -169,18 +169,18 @@ ops::RopeScaling read_scaling(const Config& config, const Config& rope) {
     if (type == "longrope" || type == "su") return read_longrope(config, rope);
     scaling.factor = above_zero(rope, "factor", rope.number("factor"));
     if (type == "linear") {
-        scaling.kind = Kind::linear;
+        scaling.kind = Kind::Linear;
         return scaling;
     }
     scaling.original_length = original_length(config, rope);
     if (type == "dynamic") {
-        scaling.kind = Kind::dynamic_ntk;
+        scaling.kind = Kind::DynamicNtk;
         scaling.original_length = config.positive("max_position_embeddings");
     } else if (type == "yarn") {
-        scaling.kind = Kind::yarn;
+        scaling.kind = Kind::Yarn;
         read_yarn(rope, scaling);
     } else if (type == "llama3") {
-        scaling.kind = Kind::llama3;
+        scaling.kind = Kind::Llama3;
         scaling.low_frequency_factor = above_zero(rope, "low_freq_factor", rope.number("low_freq_factor"));
         scaling.high_frequency_factor = above_zero(rope, "high_freq_factor", rope.number("high_freq_factor"));
         if (scaling.low_frequency_factor >= scaling.high_frequency_factor)
@@ -221,9 +221,9 @@ nn::RopeSettings read_rope(const Config& config, std::int64_t head_width, const 
     const std::int64_t rotary = rotary_width(config, partial, head_width);
     const double theta = read_theta(rope.has("rope_theta") ? rope : config, "rope_theta", defaults.theta);
     nn::RopeSettings settings{.rotary_width = rotary, .theta = theta, .scaling = read_scaling(config, rope)};
-    if (settings.scaling.kind == ops::RopeScalingKind::dynamic_ntk && rotary == 2)
+    if (settings.scaling.kind == ops::RopeScalingKind::DynamicNtk && rotary == 2)
         rope.reject("rope_type", "dynamic scaling needs more than one pair to turn");
-    if (settings.scaling.kind == ops::RopeScalingKind::longrope)
+    if (settings.scaling.kind == ops::RopeScalingKind::Longrope)
         for (const auto& [field, factors] : {std::pair("short_factor", &settings.scaling.short_factors),
                                              std::pair("long_factor", &settings.scaling.long_factors)})
             if (static_cast<std::int64_t>(factors->size()) != rotary / 2)

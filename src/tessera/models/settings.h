@@ -13,7 +13,7 @@ using formats::Config;
 
 // Sizes come from strangers' files, so each has a limit far above that of any model: without one, a few digits could
 // make us build layers for ever or ask for all memory. Below them, no product of a tensor's sizes overflows.
-constexpr std::int64_t count_limit = 4096;                  // layers, heads, a head's width, experts, a picture's side
+constexpr std::int64_t count_limit = 4096;                  // layers, heads, a head's width, experts, an image's side
 constexpr std::int64_t size_limit = std::int64_t{1} << 24;  // widths, vocabularies, positions
 
 // At least 1 and within the limit. Without a fallback, a missing field is an error.
@@ -54,9 +54,9 @@ std::int64_t read_padding(const Config& config, std::int64_t fallback, std::int6
 std::int64_t read_token(const Config& config, const char* field, std::int64_t fallback, std::int64_t vocabulary);
 
 // The spread of a new model's weights: initializer_range, or init_std as BART's family calls it.
-double read_deviation(const Config& config, double fallback = nn::Deviation().usual);
+double read_init_std(const Config& config, double fallback = nn::InitStd().usual);
 // That of a part: its section's, or the whole model's.
-double read_part_deviation(const Config& whole, const char* section);
+double read_part_init_std(const Config& whole, const char* section);
 
 // rope_parameters, or rope_theta and rope_scaling; `layer_type` picks one where they differ by kind of layer
 // ("sliding_attention"). The rotary width is head_width times partial_rotary_factor.

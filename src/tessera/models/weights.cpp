@@ -72,7 +72,7 @@ struct Stored {
         int part;
     };
     std::vector<Part> parts;
-    Surgery surgery;
+    WeightTransform transform;
 };
 
 // Checkpoint name → what it holds. The name of stacked tensors keeps its *.
@@ -85,8 +85,8 @@ std::map<std::string, Stored> stored_tensors(nn::Module& module, const WeightTab
             if (!found) continue;
             known = true;
             Stored& stored = all[substituted(rule.theirs, found->numbers) + found->rest];
-            stored.surgery = rule.surgery;
-            stored.parts.push_back({name, parameter, rule.surgery.part});
+            stored.transform = rule.transform;
+            stored.parts.push_back({name, parameter, rule.transform.part});
             break;
         }
         check(known, "the table of weight names has no entry for ", name);
@@ -121,7 +121,7 @@ bool same_but_for_ones(const Shape& a, const Shape& b) {
 
 bool same_bytes(const Tensor& a, const Tensor& b) {
     if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-    const Tensor left = a.contiguous_copy_if_needed(), right = b.contiguous_copy_if_needed();
+    const Tensor left = a.contiguous(), right = b.contiguous();
     return std::memcmp(left.view().data, right.view().data,
                        static_cast<std::size_t>(bytes_of(a.dtype(), a.elements()))) == 0;
 }
@@ -143,11 +143,11 @@ class Loader {
     }
 
     void load(const std::string& name, const Stored& stored) {
-        if (stored.surgery.stacked) return load_stacked(name, stored);
+        if (stored.transform.stacked) return load_stacked(name, stored);
         const Tensor* found = find(name);
         if (!found) return;
-        const Tensor whole = stored.surgery.transposed ? transposed_matrix(*found) : *found;
-        if (stored.surgery.part < 0) return assign(stored.parts[0], whole, name);
+        const Tensor whole = stored.transform.transposed ? transposed_matrix(*found) : *found;
+        if (stored.transform.part < 0) return assign(stored.parts[0], whole, name);
         split(name, stored, whole);
     }
 
@@ -211,7 +211,7 @@ class Loader {
     void split(const std::string& name, const Stored& stored, const Tensor& whole) const {
         Shape wanted = stored.parts[0].parameter->shape();
         for (std::size_t i = 1; i < stored.parts.size(); ++i) wanted[0] += stored.parts[i].parameter->size(0);
-        const std::int64_t groups = stored.surgery.groups;
+        const std::int64_t groups = stored.transform.groups;
         check(whole.shape() == wanted && wanted[0] % groups == 0, source_, ": ", name, " has shape ", whole.shape(),
               ", config.json asks for ", wanted);
         const Tensor grouped = groups > 1 ? in_groups(whole, groups) : whole;
@@ -251,7 +251,7 @@ class Loader {
 
 void add_part(WeightTable& whole, const WeightTable& part, const std::string& ours, const std::string& theirs) {
     for (const WeightName& name : part.names)
-        whole.names.push_back({text_of(ours, name.ours), text_of(theirs, name.theirs), name.surgery});
+        whole.names.push_back({text_of(ours, name.ours), text_of(theirs, name.theirs), name.transform});
     for (const std::string& pattern : part.ignored)
         whole.ignored.push_back(pattern.starts_with('*') ? pattern : text_of(theirs, pattern));
 }
@@ -268,7 +268,7 @@ std::string canonical_name(const WeightTable& table, const std::string& name) {
 std::optional<StoredModule> stored_module(const WeightTable& table, const std::string& ours) {
     for (const WeightName& rule : table.names)
         if (const std::optional<Match> found = match(rule.ours, ours))
-            return StoredModule{substituted(rule.theirs, found->numbers) + found->rest, rule.surgery};
+            return StoredModule{substituted(rule.theirs, found->numbers) + found->rest, rule.transform};
     return std::nullopt;
 }
 
@@ -315,12 +315,12 @@ std::vector<std::pair<std::string, Tensor>> checkpoint_tensors(nn::Module& modul
         for (const Stored::Part& part : stored.parts)
             if (const Tensor value = value_of(*part.parameter); value.defined()) values.push_back(value);
         if (values.size() != stored.parts.size()) continue;
-        if (stored.surgery.stacked) {
+        if (stored.transform.stacked) {
             for (std::int64_t expert = 0; expert < values[0].size(0); ++expert)
                 out.emplace_back(expert_name(name + ".weight", expert), ops::select(values[0], 0, expert));
             continue;
         }
-        const std::int64_t groups = stored.surgery.groups;
+        const std::int64_t groups = stored.transform.groups;
         if (groups > 1)
             for (Tensor& value : values) value = in_groups(value, groups);
         Tensor whole = values.size() == 1 ? values[0] : ops::concat(values, groups > 1 ? 1 : 0);
@@ -329,7 +329,7 @@ std::vector<std::pair<std::string, Tensor>> checkpoint_tensors(nn::Module& modul
             for (int dim = 2; dim < whole.rank(); ++dim) shape.push_back(whole.shape()[dim]);
             whole = ops::reshape(whole, shape);
         }
-        out.emplace_back(name, stored.surgery.transposed ? transposed_matrix(whole) : whole);
+        out.emplace_back(name, stored.transform.transposed ? transposed_matrix(whole) : whole);
     }
     std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     return out;

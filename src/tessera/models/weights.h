@@ -13,7 +13,7 @@
 namespace tessera::models {
 
 // How the checkpoint stores a tensor differently from us.
-struct Surgery {
+struct WeightTransform {
     bool transposed = false;  // matrices as (in, out)
     // One of several of ours that the checkpoint keeps in one tensor, row under row: which of them, from 0. With
     // several groups the rows alternate: group 0's part 0, part 1, …, then group 1's.
@@ -25,7 +25,7 @@ struct Surgery {
 struct WeightName {
     std::string ours;    // "layers.*.attention.query": a module or a tensor, with * for a number
     std::string theirs;  // "model.layers.*.self_attn.q_proj": the same numbers in the same order
-    Surgery surgery = {};
+    WeightTransform transform = {};
 };
 
 struct WeightTable {
@@ -50,7 +50,7 @@ void add_part(WeightTable& whole, const WeightTable& part, const std::string& ou
 std::string canonical_name(const WeightTable& table, const std::string& name);
 
 // Fills every parameter of the module. Strict: every tensor is used and every parameter filled, or one error lists both
-// sides. Nothing is copied unless the surgery demands it.
+// sides. Nothing is copied unless the transform demands it.
 void load_weights(nn::Module& module, const WeightTable& table, const formats::TensorMap& tensors,
                   const std::string& source);
 

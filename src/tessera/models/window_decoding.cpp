@@ -7,16 +7,16 @@
 namespace tessera::models {
 namespace {
 
-class LastTokensDecoding : public Decoding {
+class WindowSession : public DecodingSession {
    public:
-    explicit LastTokensDecoding(LastTokens settings) : settings_(std::move(settings)) {}
+    explicit WindowSession(WindowSettings settings) : settings_(std::move(settings)) {}
 
-    Tensor read(const Batch& prompt) override {
+    Tensor prefill(const Batch& prompt) override {
         const std::vector<std::int64_t> ids = checked_ids(prompt.input_ids, settings_.vocabulary);
         rows_.clear();
         for (const TokenRow& row : token_rows(ids, prompt.attention_mask, prompt.input_ids.size(0)))
             rows_.emplace_back(row.begin, row.end);
-        return scores();
+        return logits();
     }
 
     Tensor step(const Tensor& ids) override {
@@ -27,7 +27,7 @@ class LastTokensDecoding : public Decoding {
         for (std::size_t row = 0; row < rows_.size(); ++row)
             rows_[row].insert(rows_[row].end(), next.begin() + static_cast<std::ptrdiff_t>(row * count),
                               next.begin() + static_cast<std::ptrdiff_t>((row + 1) * count));
-        return scores();
+        return logits();
     }
 
     void reorder(std::span<const std::int64_t> rows) override {
@@ -41,22 +41,22 @@ class LastTokensDecoding : public Decoding {
     }
 
    private:
-    Tensor scores() {
+    Tensor logits() {
         for (std::vector<std::int64_t>& tokens : rows_) {
             const auto kept = std::min(tokens.size(), static_cast<std::size_t>(settings_.count));
             tokens.erase(tokens.begin(), tokens.end() - static_cast<std::ptrdiff_t>(kept));
         }
-        return settings_.scores(rows_);
+        return settings_.logits(rows_);
     }
 
-    LastTokens settings_;
+    WindowSettings settings_;
     std::vector<std::vector<std::int64_t>> rows_;
 };
 
 }  // namespace
 
-std::unique_ptr<Decoding> decode_last_tokens(LastTokens settings) {
-    return std::make_unique<LastTokensDecoding>(std::move(settings));
+std::unique_ptr<DecodingSession> decode_window(WindowSettings settings) {
+    return std::make_unique<WindowSession>(std::move(settings));
 }
 
 }  // namespace tessera::models

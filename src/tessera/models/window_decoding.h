@@ -7,13 +7,13 @@
 
 namespace tessera::models {
 
-struct LastTokens {
+struct WindowSettings {
     std::int64_t count = 0;       // how many a model looks back
     std::int64_t vocabulary = 0;  // ids outside it are refused
-    // The scores (B, V) after the last tokens of each row.
-    std::function<Tensor(const std::vector<std::vector<std::int64_t>>& rows)> scores = {};
+    // The logits (B, V) after the last tokens of each row.
+    std::function<Tensor(const std::vector<std::vector<std::int64_t>>& rows)> logits = {};
 };
 
-std::unique_ptr<Decoding> decode_last_tokens(LastTokens settings);
+std::unique_ptr<DecodingSession> decode_window(WindowSettings settings);
 
 }  // namespace tessera::models

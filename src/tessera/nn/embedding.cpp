@@ -9,7 +9,7 @@ Embedding::Embedding(std::int64_t count, std::int64_t width, DType dtype)
     : weight(Tensor::deferred({count, width}, dtype)) {}
 
 Tensor Embedding::forward(const Tensor& ids) const { return ops::embedding(weight, ids, padding_id); }
-Tensor Embedding::scores(const Tensor& hidden) const { return ops::linear(hidden, weight, {}); }
+Tensor Embedding::logits(const Tensor& hidden) const { return ops::linear(hidden, weight, {}); }
 void Embedding::visit(const Visitor& visitor) { visitor("weight", weight); }
 
 }  // namespace tessera::nn

@@ -11,7 +11,7 @@ class Embedding : public Module {
     Embedding(std::int64_t count, std::int64_t width, DType dtype = DType::F32);
 
     Tensor forward(const Tensor& ids) const;    // (…) → (…, width)
-    Tensor scores(const Tensor& hidden) const;  // (…, width) → (…, count): the tied head
+    Tensor logits(const Tensor& hidden) const;  // (…, width) → (…, count): the tied head
     void visit(const Visitor& visitor) override;
 
     Tensor weight;                 // (count, width)

@@ -13,7 +13,7 @@ struct ExpertsSettings {
     std::int64_t hidden = 0;  // of one expert
     std::int64_t experts = 0;
     std::int64_t shared_hidden = 0;  // of the part every token goes through; 0: none
-    Activation activation = Activation::silu;
+    Activation activation = Activation::Silu;
     ops::RoutingOptions routing = {};
 };
 

@@ -10,22 +10,22 @@ namespace tessera::nn {
 
 Tensor activate(Activation activation, const Tensor& x) {
     switch (activation) {
-        case Activation::relu: return ops::relu(x);
-        case Activation::gelu: return ops::gelu(x);
-        case Activation::gelu_tanh: return ops::gelu_tanh(x);
-        case Activation::silu: return ops::silu(x);
-        case Activation::sigmoid: return ops::sigmoid(x);
+        case Activation::Relu: return ops::relu(x);
+        case Activation::Gelu: return ops::gelu(x);
+        case Activation::GeluTanh: return ops::gelu_tanh(x);
+        case Activation::Silu: return ops::silu(x);
+        case Activation::Sigmoid: return ops::sigmoid(x);
     }
     fail("unknown activation");
 }
 
 Tensor gated_activation(Activation activation, const Tensor& gate, const Tensor& up) {
     switch (activation) {
-        case Activation::silu: return ops::swiglu(gate, up);
-        case Activation::gelu: return ops::geglu(gate, up, false);
-        case Activation::gelu_tanh: return ops::geglu(gate, up, true);
-        case Activation::relu: return ops::mul(ops::relu(gate), up);
-        case Activation::sigmoid: return ops::mul(ops::sigmoid(gate), up);
+        case Activation::Silu: return ops::swiglu(gate, up);
+        case Activation::Gelu: return ops::geglu(gate, up, false);
+        case Activation::GeluTanh: return ops::geglu(gate, up, true);
+        case Activation::Relu: return ops::mul(ops::relu(gate), up);
+        case Activation::Sigmoid: return ops::mul(ops::sigmoid(gate), up);
     }
     fail("unknown activation");
 }
@@ -42,13 +42,13 @@ FeedForward::FeedForward(const FeedForwardSettings& settings)
 Tensor FeedForward::hidden_of(const Tensor& x, const Context& context, DType dtype) const {
     if (!gated) return activate(activation, up.forward(x, context, dtype));
     std::array<Tensor, 2> both;
-    forward_side_by_side(std::array{&gate, &up}, x, context, dtype, both);
+    forward_many(std::array{&gate, &up}, x, context, dtype, both);
     return gated_activation(activation, both[0], both[1]);
 }
 
 Tensor FeedForward::forward(const Tensor& x, const Context& context) const {
     constexpr std::uint64_t inside_feed_forward = 16;  // past the uses of the blocks, which hand down their own key
-    const DType inner = up.factor_dtype(x);            // between the products nothing is wider than they take it
+    const DType inner = up.matmul_input_dtype(x);      // between the products nothing is wider than they take it
     return down.forward(drop(hidden_of(x, context, inner), dropout, context, inside_feed_forward), context, x.dtype());
 }
 

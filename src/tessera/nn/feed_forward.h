@@ -13,13 +13,13 @@ class PositionWise : public Module {
     virtual Tensor forward(const Tensor& x, const Context& context) const = 0;
 };
 
-enum class Activation { relu, gelu, gelu_tanh, silu, sigmoid };
+enum class Activation { Relu, Gelu, GeluTanh, Silu, Sigmoid };
 Tensor activate(Activation activation, const Tensor& x);
 
 struct FeedForwardSettings {
     std::int64_t width = 0;
     std::int64_t hidden = 0;
-    Activation activation = Activation::gelu;
+    Activation activation = Activation::Gelu;
     bool gated = false;
     bool has_bias = true;
     double dropout = 0;  // after the activation

@@ -20,7 +20,7 @@ Tensor Linear::with_adapter(const Tensor& y, const Tensor& x, const Context& con
     return adapter ? ops::add(y, ops::cast(adapter->forward(x, context), y.dtype())) : y;
 }
 
-DType Linear::factor_dtype(const Tensor& x) const { return ops::factor_dtype(x, weight); }
+DType Linear::matmul_input_dtype(const Tensor& x) const { return ops::matmul_input_dtype(x, weight); }
 
 void Linear::visit(const Visitor& visitor) {
     visitor("weight", weight);
@@ -28,11 +28,11 @@ void Linear::visit(const Visitor& visitor) {
     if (adapter) adapter->visit(visitor);
 }
 
-void forward_side_by_side(std::span<const Linear* const> layers, const Tensor& x, const Context& context,
-                          std::optional<DType> result, std::span<Tensor> out) {
-    const DType factor = layers[0]->factor_dtype(x);
+void forward_many(std::span<const Linear* const> layers, const Tensor& x, const Context& context,
+                  std::optional<DType> result, std::span<Tensor> out) {
+    const DType factor = layers[0]->matmul_input_dtype(x);
     const bool agree = std::all_of(layers.begin(), layers.end(),
-                                   [&](const Linear* layer) { return layer->factor_dtype(x) == factor; });
+                                   [&](const Linear* layer) { return layer->matmul_input_dtype(x) == factor; });
     if (!agree || !recording()) {  // a list of maps is for the tape: decoding takes nothing from the system
         for (std::size_t i = 0; i < layers.size(); ++i) out[i] = layers[i]->forward(x, context, result);
         return;

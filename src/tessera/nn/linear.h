@@ -25,7 +25,7 @@ class Linear : public Layer {
     // An adapter may drop some of x in training. The result has x's dtype, or the one given.
     Tensor forward(const Tensor& x, const Context& context, std::optional<DType> result = {}) const;
     // The dtype of x's products: in training with bf16, what goes from this layer into other products may be bf16 too.
-    DType factor_dtype(const Tensor& x) const;
+    DType matmul_input_dtype(const Tensor& x) const;
     void visit(const Visitor& visitor) override;
 
     std::int64_t in_width() const { return weight.size(1); }
@@ -40,7 +40,7 @@ class Linear : public Layer {
 };
 
 // What several layers make of one x, into `out`: one op on the tape where all take it in the same dtype.
-void forward_side_by_side(std::span<const Linear* const> layers, const Tensor& x, const Context& context,
-                          std::optional<DType> result, std::span<Tensor> out);
+void forward_many(std::span<const Linear* const> layers, const Tensor& x, const Context& context,
+                  std::optional<DType> result, std::span<Tensor> out);
 
 }  // namespace tessera::nn

@@ -68,13 +68,13 @@ bool is_bias(const std::string& name) { return name.substr(name.rfind('.') + 1).
 
 }  // namespace
 
-double Deviation::of(const std::string& name) const {
+double InitStd::of(const std::string& name) const {
     for (const Other& other : others)
         if (name.starts_with(other.beginning) && name.ends_with(other.ending)) return other.value;
     return usual;
 }
 
-void initialise(Module& module, RandomKey key, const Deviation& deviation,
+void initialise(Module& module, RandomKey key, const InitStd& deviation,
                 const std::function<void(const Tensor& parameter)>& on_parameter) {
     module.visit(Visitor({}, [](const std::string&, Module& inside) { inside.initialise_own(); }));
     for (const auto& [name, tensor] : parameters(module)) {

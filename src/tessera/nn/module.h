@@ -78,7 +78,7 @@ void convert_to(Module& module, DType dtype);
 // Random initial values for every deferred parameter: matrices normal(0, deviation), vectors named "bias…" 0, other
 // vectors 1, and whatever a module says of its own. Each parameter's numbers depend on the key and its name alone.
 // `on_parameter` is told of each when it is done.
-struct Deviation {
+struct InitStd {
     double usual = 0.02;
     struct Other {
         std::string beginning, ending;  // of a parameter's name
@@ -88,7 +88,7 @@ struct Deviation {
 
     double of(const std::string& name) const;
 };
-void initialise(Module& module, RandomKey key, const Deviation& deviation = {},
+void initialise(Module& module, RandomKey key, const InitStd& deviation = {},
                 const std::function<void(const Tensor& parameter)>& on_parameter = {});
 
 }  // namespace tessera::nn

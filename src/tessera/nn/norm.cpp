@@ -22,13 +22,13 @@ RmsNorm::RmsNorm(std::int64_t width, double eps, NormWeight meaning)
 
 Tensor RmsNorm::forward(const Tensor& x) const {
     return ops::rms_norm(x, ops::cast(weight, x.dtype()),
-                         {.eps = eps, .weight_offset = meaning == NormWeight::one_plus ? 1.0 : 0.0});
+                         {.eps = eps, .weight_offset = meaning == NormWeight::OnePlus ? 1.0 : 0.0});
 }
 
 void RmsNorm::visit(const Visitor& visitor) { visitor("weight", weight); }
 
 void RmsNorm::initialise_own() {
-    if (meaning == NormWeight::one_plus && weight.is_deferred())
+    if (meaning == NormWeight::OnePlus && weight.is_deferred())
         weight = Tensor::zeros(weight.shape(), weight.dtype(), weight.device());
 }
 

@@ -15,11 +15,11 @@ class LayerNorm : public Layer {
     double eps;
 };
 
-enum class NormWeight { plain, one_plus };  // y · w, or y · (1 + w): weights stored around zero
+enum class NormWeight { Plain, OnePlus };  // y · w, or y · (1 + w): weights stored around zero
 
 class RmsNorm : public Layer {
    public:
-    explicit RmsNorm(std::int64_t width, double eps = 1e-6, NormWeight meaning = NormWeight::plain);
+    explicit RmsNorm(std::int64_t width, double eps = 1e-6, NormWeight meaning = NormWeight::Plain);
     Tensor forward(const Tensor& x) const override;
     void visit(const Visitor& visitor) override;
     void initialise_own() override;  // either way the factor starts at 1

@@ -11,7 +11,7 @@ PatchEmbedding::PatchEmbedding(const PatchEmbeddingSettings& s)
 
 Tensor PatchEmbedding::forward(const Tensor& pixels) const {
     const std::int64_t channels = weight.size(1), patch = weight.size(2);
-    check(pixels.rank() == 4 && pixels.size(1) == channels, "patch_embedding: pictures of shape ", pixels.shape(),
+    check(pixels.rank() == 4 && pixels.size(1) == channels, "patch_embedding: images of shape ", pixels.shape(),
           ", expected (B, ", channels, ", H, W)");
     const std::int64_t batch = pixels.size(0), rows = pixels.size(2) / patch, columns = pixels.size(3) / patch;
     check(rows * patch == pixels.size(2) && columns * patch == pixels.size(3), "patch_embedding: ", pixels.shape(),

@@ -1,4 +1,4 @@
-// Cuts pictures into patches and projects each to a token (ViT, Dosovitskiy et al. 2020): a convolution whose stride is
+// Cuts images into patches and projects each to a token (ViT, Dosovitskiy et al. 2020): a convolution whose stride is
 // its kernel, computed as one matrix product.
 #pragma once
 

@@ -9,14 +9,14 @@
 namespace tessera::nn {
 namespace {
 
-std::int64_t gates(RecurrentKind kind) { return kind == RecurrentKind::rnn ? 1 : kind == RecurrentKind::gru ? 3 : 4; }
+std::int64_t gates(RecurrentKind kind) { return kind == RecurrentKind::Rnn ? 1 : kind == RecurrentKind::Gru ? 3 : 4; }
 
 ops::RecurrentResult run(RecurrentKind kind, const Tensor& x, const ops::RecurrentWeights& weights,
                          const ops::RecurrentOptions& options) {
     switch (kind) {
-        case RecurrentKind::rnn: return ops::rnn(x, weights, options);
-        case RecurrentKind::gru: return ops::gru(x, weights, options);
-        case RecurrentKind::lstm: return ops::lstm(x, weights, options);
+        case RecurrentKind::Rnn: return ops::rnn(x, weights, options);
+        case RecurrentKind::Gru: return ops::gru(x, weights, options);
+        case RecurrentKind::Lstm: return ops::lstm(x, weights, options);
     }
     fail("unknown recurrent kind");
 }
@@ -80,7 +80,7 @@ Tensor Recurrent::run_layer(const Tensor& x, const ops::RecurrentWeights& weight
                             std::size_t index, const Tensor& lengths) const {
     ops::RecurrentOptions options{.lengths = lengths};
     if (state) options.initial_state = state->states[index];
-    if (state && settings_.kind == RecurrentKind::lstm) options.initial_cell = state->cells[index];
+    if (state && settings_.kind == RecurrentKind::Lstm) options.initial_cell = state->cells[index];
     const ops::RecurrentResult result = run(settings_.kind, x, in_dtype(weights, x.dtype()), options);
     if (state) {
         state->states[index] = result.state;

@@ -10,10 +10,10 @@
 
 namespace tessera::nn {
 
-enum class RecurrentKind { rnn, gru, lstm };
+enum class RecurrentKind { Rnn, Gru, Lstm };
 
 struct RecurrentSettings {
-    RecurrentKind kind = RecurrentKind::gru;
+    RecurrentKind kind = RecurrentKind::Gru;
     std::int64_t input_width = 0;
     std::int64_t hidden = 0;
     std::int64_t layers = 1;

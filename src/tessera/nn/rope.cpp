@@ -9,7 +9,7 @@ namespace {
 using ops::RopeScalingKind;
 
 std::int64_t length_so_far(const Tensor& positions) {
-    const Tensor host = positions.to(cpu).contiguous_copy_if_needed();
+    const Tensor host = positions.to(cpu).contiguous();
     const std::int64_t* values = host.data<std::int64_t>();
     return host.elements() == 0 ? 0 : *std::max_element(values, values + host.elements()) + 1;
 }
@@ -24,17 +24,17 @@ Rope::Rope(const RopeSettings& settings) : settings_(settings) {
     const ops::RopeFrequencies usual = of_length(0);
     frequencies_ = DeviceCopies(usual.inverse_frequencies);
     magnitude_ = usual.magnitude;
-    if (settings.scaling.kind == RopeScalingKind::longrope)
+    if (settings.scaling.kind == RopeScalingKind::Longrope)
         long_frequencies_ = DeviceCopies(of_length(endless).inverse_frequencies);
 }
 
 // Two scalings look at how long the text is by now.
 Tensor Rope::frequencies(const Tensor& positions, Device device) const {
     const RopeScalingKind kind = settings_.scaling.kind;
-    if (kind != RopeScalingKind::dynamic_ntk && kind != RopeScalingKind::longrope) return frequencies_.on(device);
+    if (kind != RopeScalingKind::DynamicNtk && kind != RopeScalingKind::Longrope) return frequencies_.on(device);
     const std::int64_t length = length_so_far(positions);
     if (length <= settings_.scaling.original_length) return frequencies_.on(device);
-    if (kind == RopeScalingKind::longrope) return long_frequencies_.on(device);
+    if (kind == RopeScalingKind::Longrope) return long_frequencies_.on(device);
     return ops::rope_frequencies(settings_.rotary_width, settings_.theta, settings_.scaling, length)
         .inverse_frequencies.to(device);
 }

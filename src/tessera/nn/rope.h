@@ -9,7 +9,7 @@ namespace tessera::nn {
 struct RopeSettings {
     std::int64_t rotary_width = 0;  // how many of a head's dimensions turn
     double theta = 10000;
-    ops::RopePairing pairing = ops::RopePairing::half_split;
+    ops::RopePairing pairing = ops::RopePairing::HalfSplit;
     ops::RopeScaling scaling = {};
 };
 

@@ -28,9 +28,9 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& w_v, c
 
 Tensor attention_weights(const Tensor& query, const Tensor& key, const Tensor& w_v, const Tensor& lengths) {
     const DType given = query.dtype(), dtype = given == DType::F64 ? DType::F64 : DType::F32;
-    const auto ready = [&](const Tensor& x) { return x.detach().to(dtype).contiguous_copy_if_needed(); };
+    const auto ready = [&](const Tensor& x) { return x.detach().to(dtype).contiguous(); };
     const Tensor q = ready(query), k = ready(key), w = ready(w_v);
-    const Tensor reach = lengths.defined() ? lengths.contiguous_copy_if_needed() : Tensor();
+    const Tensor reach = lengths.defined() ? lengths.contiguous() : Tensor();
     const Tensor weights = Tensor::empty({query.size(0), query.size(1), key.size(1)}, dtype, query.device());
     kernels::additive_attention.on(query.device())({q.view(), k.view(), w.view(), reach.view(), weights.view()});
     return record(
@@ -40,7 +40,7 @@ Tensor attention_weights(const Tensor& query, const Tensor& key, const Tensor& w
             const Tensor w_v_gradient = Tensor::empty({q.size(0), q.size(2)}, dtype, q.device());
             kernels::additive_attention_backward.on(q.device())(
                 {q.view(), k.view(), w.view(), reach.view(), weights.view()},
-                {gradient.to(dtype).contiguous_copy_if_needed().view(), query_gradient.view(), key_gradient.view(),
+                {gradient.to(dtype).contiguous().view(), query_gradient.view(), key_gradient.view(),
                  w_v_gradient.view()});
             return {query_gradient.to(given), key_gradient.to(given), sum_to(w_v_gradient, w.shape()).to(given)};
         });

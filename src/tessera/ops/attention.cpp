@@ -44,7 +44,7 @@ Tensor row_fact(const char* what, const Tensor& fact, const Shape& shape, Device
     check(fact.shape() == shape && fact.dtype() == DType::I64, "attention: ", what, " must be i64 of shape ", shape,
           ", not ", fact.dtype(), " of ", fact.shape());
     check(fact.device() == device, "attention: ", what, " is on ", fact.device(), ", the query on ", device);
-    return fact.detach().contiguous_copy_if_needed();
+    return fact.detach().contiguous();
 }
 
 const std::int64_t* pointer(const Tensor& fact) { return fact.view().as<const std::int64_t>(); }
@@ -94,7 +94,7 @@ Prepared prepare(const Tensor& query, const Tensor& key, const AttentionOptions&
         check(options.alibi_slopes.shape() == Shape{query.size(2)}, "attention: ALiBi slopes ",
               options.alibi_slopes.shape(), " for ", query.size(2), " heads");
         check(!options.alibi_slopes.requires_grad(), "attention: ALiBi slopes have no gradient");
-        prepared.slopes = options.alibi_slopes.detach().to(DType::F32).to(query.device()).contiguous_copy_if_needed();
+        prepared.slopes = options.alibi_slopes.detach().to(DType::F32).to(query.device()).contiguous();
         settings.slopes = prepared.slopes.view();
     }
     if (options.bias.defined()) {

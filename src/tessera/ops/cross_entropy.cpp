@@ -29,14 +29,14 @@ Tensor row_scale(const Tensor& targets, std::int64_t vocabulary, std::int64_t ig
                  DType dtype) {
     const Tensor scale = Tensor::empty({}, dtype, targets.device());
     kernels::target_scale.on(targets.device())(targets.view(), vocabulary, ignore_index, scale.view());
-    return reduction == Reduction::mean ? scale : Tensor::scalar(1, dtype, targets.device());
+    return reduction == Reduction::Mean ? scale : Tensor::scalar(1, dtype, targets.device());
 }
 
 Tensor rows_of(const Tensor& x) {
     const std::int64_t width = x.size(-1);
     std::int64_t rows = 1;
     for (int dim = 0; dim + 1 < x.rank(); ++dim) rows *= x.shape()[dim];
-    return reshape(x.detach(), {rows, width}).contiguous_copy_if_needed();
+    return reshape(x.detach(), {rows, width}).contiguous();
 }
 
 // The chunks of one linear_cross_entropy: losses always, gradients (not yet scaled) where wanted.
@@ -131,8 +131,8 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
     check(weight.rank() == 2 && x.rank() >= 1 && x.size(-1) == weight.size(1) && weight.size(0) > 0,
           "linear_cross_entropy: x of ", x.shape(), " does not fit a weight of ", weight.shape());
     const bool is_narrow = weight.dtype() == DType::BF16 || weight.dtype() == DType::F16;
-    if (factor_dtype(x, weight) != x.dtype())
-        return linear_cross_entropy(cast(x, factor_dtype(x, weight)), weight, targets, options);
+    if (matmul_input_dtype(x, weight) != x.dtype())
+        return linear_cross_entropy(cast(x, matmul_input_dtype(x, weight)), weight, targets, options);
     if (x.dtype() == DType::F32 && (is_narrow || is_quantised(weight.dtype()))) {
         const Tensor wide = is_narrow ? cast(weight, x.dtype()) : weight.detach().to(x.dtype());
         return linear_cross_entropy(x, wide, targets, options);

@@ -5,13 +5,13 @@
 
 namespace tessera::ops {
 
-enum class Reduction : std::uint8_t { mean, sum };  // mean: over the targets that are not ignored; 0 where all are
+enum class Reduction : std::uint8_t { Mean, Sum };  // mean: over the targets that are not ignored; 0 where all are
 
 struct CrossEntropyOptions {
     std::int64_t ignore_index = -100;
     double label_smoothing = 0;  // this share of the target spread evenly over all classes
     double z_loss = 0;           // adds z_loss · logsumexp² per row (PaLM), which keeps logits from drifting
-    Reduction reduction = Reduction::mean;
+    Reduction reduction = Reduction::Mean;
 };
 
 // logits (…, V), targets i64 (…)
@@ -21,7 +21,7 @@ struct LinearCrossEntropyOptions {
     std::int64_t ignore_index = -100;
     double label_smoothing = 0;
     double z_loss = 0;
-    Reduction reduction = Reduction::mean;
+    Reduction reduction = Reduction::Mean;
     double soft_cap = 0;     // logits become soft_cap · tanh(logits / soft_cap) (Gemma 2); 0: they stay
     std::int64_t chunk = 0;  // rows of logits that exist at once; 0 chooses
 };

@@ -11,7 +11,7 @@ namespace tessera::ops {
 namespace {
 
 Tensor run(const kernels::DropoutRule& rule, const Tensor& x) {
-    const Tensor dense = x.detach().contiguous_copy_if_needed();
+    const Tensor dense = x.detach().contiguous();
     const Tensor out = x.empty_like();
     kernels::dropout.on(x.device())(rule, dense.view(), out.view());
     return out;

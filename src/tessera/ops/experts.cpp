@@ -39,7 +39,7 @@ void for_experts(const Tensor& counts, Body&& body) {
 ExpertPlan plan_experts(const Tensor& indices, std::int64_t expert_count) {
     check(indices.rank() == 2 && indices.dtype() == DType::I64, "plan_experts: needs i64 indices of (tokens, k), not ",
           indices.dtype(), " of ", indices.shape());
-    const Tensor host = indices.detach().to(cpu).contiguous_copy_if_needed();
+    const Tensor host = indices.detach().to(cpu).contiguous();
     const std::int64_t* experts = host.data<std::int64_t>();
     const std::int64_t choices = indices.elements();
     const Tensor counts = Tensor::zeros({expert_count}, DType::I64);
@@ -64,11 +64,11 @@ ExpertPlan plan_experts(const Tensor& indices, std::int64_t expert_count) {
 Tensor dispatch(const Tensor& x, const ExpertPlan& plan) {
     check(x.rank() == 2 && is_float(x.dtype()) && x.size(0) == plan.positions.size(0), "dispatch: ", x.dtype(),
           " x of ", x.shape(), " does not fit a plan of ", plan.positions.shape(), " choices");
-    const Tensor rows = x.detach().contiguous_copy_if_needed();
+    const Tensor rows = x.detach().contiguous();
     const Tensor out = Tensor::empty({plan.tokens.size(0), x.size(1)}, x.dtype(), x.device());
     kernels::gather_rows.on(x.device())(rows.view(), plan.tokens.view(), out.view());
     return record("dispatch", out, {x}, [positions = plan.positions](const Tensor& gradient) -> Gradients {
-        return {run_combine(gradient.contiguous_copy_if_needed(), {}, positions)};
+        return {run_combine(gradient.contiguous(), {}, positions)};
     });
 }
 
@@ -81,13 +81,13 @@ Tensor grouped_linear(const Tensor& x, const Tensor& weight, const ExpertPlan& p
     check(!bias.defined() || (bias.rank() == 2 && bias.size(0) == weight.size(0) && bias.size(1) == weight.size(1) &&
                               bias.dtype() == x.dtype()),
           "grouped_linear: bias of ", bias.shape(), " does not fit weights of ", weight.shape());
-    const Tensor rows = x.detach().to(factor_dtype(x, weight)), weights = weight.detach(), biases = bias.detach();
+    const Tensor rows = x.detach().to(matmul_input_dtype(x, weight)), weights = weight.detach(), biases = bias.detach();
     const Tensor out = Tensor::empty({x.size(0), weight.size(1)}, x.dtype(), x.device());
     const auto gemm = kernels::gemm.on(x.device());
     for_experts(plan.counts, [&](std::int64_t expert, std::int64_t first, std::int64_t last) {
         const Tensor expert_bias = biases.defined() ? select(biases, 0, expert) : Tensor();
-        multiply_by_weight(slice(rows, 0, first, last), select(weights, 0, expert), expert_bias,
-                           slice(out, 0, first, last));
+        weight_product(slice(rows, 0, first, last), select(weights, 0, expert), expert_bias,
+                       slice(out, 0, first, last));
     });
     return record(
         "grouped_linear", out, {x, weight, bias},
@@ -101,7 +101,7 @@ Tensor grouped_linear(const Tensor& x, const Tensor& weight, const ExpertPlan& p
             if (wants_bias) db = Tensor::zeros({weights.size(0), weights.size(1)}, dtype, rows.device());
             for_experts(counts, [&](std::int64_t expert, std::int64_t first, std::int64_t last) {
                 const Tensor piece = slice(factors, 0, first, last);
-                if (wants_x) multiply_back_by_weight(piece, select(weights, 0, expert), slice(dx, 0, first, last));
+                if (wants_x) linear_input_gradient(piece, select(weights, 0, expert), slice(dx, 0, first, last));
                 if (wants_weight)
                     gemm(transpose(piece, 0, 1).view(), slice(rows, 0, first, last).view(), {},
                          select(dw, 0, expert).view(), {});
@@ -118,13 +118,12 @@ Tensor combine(const Tensor& rows, const Tensor& weights, const ExpertPlan& plan
     check(weights.shape() == plan.positions.shape() && weights.dtype() == rows.dtype(), "combine: ", weights.dtype(),
           " weights of ", weights.shape(), " do not fit ", rows.dtype(), " rows for ", plan.positions.shape(),
           " choices");
-    const Tensor dense = rows.detach().contiguous_copy_if_needed(),
-                 factors = weights.detach().contiguous_copy_if_needed();
+    const Tensor dense = rows.detach().contiguous(), factors = weights.detach().contiguous();
     return record("combine", run_combine(dense, factors, plan.positions), {rows, weights},
                   [dense, factors, positions = plan.positions](const Tensor& gradient) -> Gradients {
                       const Tensor row_gradient = dense.empty_like(), weight_gradient = factors.empty_like();
-                      kernels::combine_rows_backward.on(dense.device())(gradient.contiguous_copy_if_needed().view(),
-                                                                        dense.view(), factors.view(), positions.view(),
+                      kernels::combine_rows_backward.on(dense.device())(gradient.contiguous().view(), dense.view(),
+                                                                        factors.view(), positions.view(),
                                                                         row_gradient.view(), weight_gradient.view());
                       return {row_gradient, weight_gradient};
                   });

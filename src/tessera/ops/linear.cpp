@@ -35,7 +35,7 @@ struct LinearInput {
         : shape(x.shape()), dtype(x.dtype()), wants_gradient(x.requires_grad()) {
         std::int64_t rows = 1;  // also where they are empty
         for (int dim = 0; dim + 1 < x.rank(); ++dim) rows *= x.size(dim);
-        factor = reshape(x.detach(), {rows, x.size(-1)}).to(factor_dtype(x, map.weight));
+        factor = reshape(x.detach(), {rows, x.size(-1)}).to(matmul_input_dtype(x, map.weight));
     }
     Tensor factor;  // (rows, in)
     Shape shape;
@@ -48,8 +48,7 @@ Tensor mapped(const LinearInput& input, const LinearMap& map, std::optional<DTyp
     Shape shape = input.shape;
     shape[shape.rank() - 1] = width;
     const Tensor out = Tensor::empty(shape, result.value_or(input.dtype), input.factor.device());
-    multiply_by_weight(input.factor, map.weight.detach(), map.bias.detach(),
-                       out.with_layout({rows, width}, {width, 1}, 0));
+    weight_product(input.factor, map.weight.detach(), map.bias.detach(), out.with_layout({rows, width}, {width, 1}, 0));
     return out;
 }
 
@@ -63,7 +62,7 @@ Gradients linear_gradients(const LinearInput& input, std::span<const LinearMap> 
         const auto& [weight, bias] = maps[i];
         const Tensor gradient = reshape(output_gradients[i], {x.size(0), weight.size(0)});
         const Tensor factor = gradient.to(x.dtype());
-        if (dx.defined()) multiply_back_by_weight(factor, weight.detach(), reshape(dx, x.shape()), i > 0);
+        if (dx.defined()) linear_input_gradient(factor, weight.detach(), reshape(dx, x.shape()), i > 0);
         gradients.push_back(weight.requires_grad() ? weight_gradient(factor, x, weight) : Tensor());
         gradients.push_back(bias.requires_grad() ? sum_to(gradient, {weight.size(0)}) : Tensor());
     }
@@ -72,7 +71,7 @@ Gradients linear_gradients(const LinearInput& input, std::span<const LinearMap> 
 
 }  // namespace
 
-DType factor_dtype(const Tensor& x, const Tensor& weight) {
+DType matmul_input_dtype(const Tensor& x, const Tensor& weight) {
     const bool is_mixed = x.dtype() == DType::F32 && weight.dtype() == DType::BF16;
     return is_mixed && weight.requires_grad() ? DType::BF16 : x.dtype();
 }
@@ -92,7 +91,7 @@ std::vector<Tensor> linear(const Tensor& x, std::span<const LinearMap> maps, std
     std::vector<Tensor> inputs{x}, outputs;
     for (const LinearMap& map : maps) {
         check_map(x, map);
-        check(factor_dtype(x, map.weight) == factor_dtype(x, maps[0].weight), "linear: weights of ",
+        check(matmul_input_dtype(x, map.weight) == matmul_input_dtype(x, maps[0].weight), "linear: weights of ",
               maps[0].weight.dtype(), " and ", map.weight.dtype(), " side by side");
         inputs.insert(inputs.end(), {map.weight, map.bias});
     }

@@ -13,8 +13,8 @@ namespace tessera::ops {
 // decoded as it is multiplied, and only x and the bias have gradients. The result has x's dtype, or the one given.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, std::optional<DType> result = {});
 
-// The same of several maps, whose factor_dtype is one: x is rounded and kept once for all, and the gradients that it
-// gets from them are added up as they are multiplied.
+// The same of several maps, whose matmul_input_dtype is one: x is rounded and kept once for all, and the gradients that
+// it gets from them are added up as they are multiplied.
 struct LinearMap {
     Tensor weight, bias = {};
 };
@@ -24,6 +24,6 @@ std::vector<Tensor> linear(const Tensor& x, std::span<const LinearMap> maps, std
 // that learns (f16 would lose small gradients), x's own otherwise. It is the same whether or not the tape records, so
 // that recomputed activations are the first ones. A result that goes into further products loses nothing by being in it
 // from the start.
-DType factor_dtype(const Tensor& x, const Tensor& weight);
+DType matmul_input_dtype(const Tensor& x, const Tensor& weight);
 
 }  // namespace tessera::ops

@@ -43,7 +43,7 @@ Tensor similarities(const Tensor& image, const Tensor& text) {
 }
 
 Tensor run_scale_by_exp(const Tensor& x, const Tensor& log_factor) {
-    const Tensor dense = x.contiguous_copy_if_needed(), out = dense.empty_like();
+    const Tensor dense = x.contiguous(), out = dense.empty_like();
     kernels::scale_by_exp.on(x.device())(dense.view(), log_factor.view(), out.view());
     return out;
 }
@@ -115,9 +115,7 @@ Tensor l2_normalise(const Tensor& x, double eps) {
     check(x.rank() >= 1, "l2_normalise: a scalar has no rows");
     check(eps > 0, "l2_normalise: eps ", eps, " must be positive");
     const std::int64_t width = x.size(-1), count = width ? x.elements() / width : 0;
-    const auto as_rows = [=](const Tensor& tensor) {
-        return reshape(tensor, {count, width}).contiguous_copy_if_needed();
-    };
+    const auto as_rows = [=](const Tensor& tensor) { return reshape(tensor, {count, width}).contiguous(); };
     const Tensor rows = as_rows(x.detach()), out = rows.empty_like();
     const Tensor inverse_norms = Tensor::empty({count}, loss_dtype(x.dtype()), x.device());
     kernels::l2_normalise.on(x.device())(rows.view(), eps, out.view(), inverse_norms.view());

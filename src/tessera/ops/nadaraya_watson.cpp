@@ -17,35 +17,35 @@ bool share_leading(const Tensor& a, const Tensor& b) {
 void check_operands(const Tensor& queries, const Tensor& keys, const Tensor& values, double width) {
     check(queries.rank() >= 2 && share_leading(queries, keys) && share_leading(queries, values) &&
               queries.size(-1) == keys.size(-1) && keys.size(-2) == values.size(-2),
-          "kernel_pooling: queries ", queries.shape(), ", keys ", keys.shape(), " and values ", values.shape(),
+          "nadaraya_watson: queries ", queries.shape(), ", keys ", keys.shape(), " and values ", values.shape(),
           " do not fit");
     for (const Tensor* other : {&keys, &values})
         check(is_float(queries.dtype()) && other->dtype() == queries.dtype() && other->device() == queries.device(),
-              "kernel_pooling: ", other->dtype(), " on ", other->device(), " beside queries of ", queries.dtype(),
+              "nadaraya_watson: ", other->dtype(), " on ", other->device(), " beside queries of ", queries.dtype(),
               " on ", queries.device());
-    check(width > 0, "kernel_pooling: a width of ", width, " reaches nothing");
+    check(width > 0, "nadaraya_watson: a width of ", width, " reaches nothing");
 }
 
 // queries (B, Q, D), keys (B, K, D) → (B, Q, K)
 Tensor pooling_weights(const Tensor& queries, const Tensor& keys, PoolingKernel kernel, double width) {
     const DType given = queries.dtype(), dtype = given == DType::F64 ? DType::F64 : DType::F32;
-    const auto ready = [&](const Tensor& x) { return x.detach().to(dtype).contiguous_copy_if_needed(); };
+    const auto ready = [&](const Tensor& x) { return x.detach().to(dtype).contiguous(); };
     const Tensor q = ready(queries), k = ready(keys);
     const Tensor weights = Tensor::empty({q.size(0), q.size(1), k.size(1)}, dtype, q.device());
-    kernels::kernel_pooling.on(q.device())({kernel, width, q.view(), k.view(), weights.view()});
-    return record("kernel_pooling", weights.to(given), {queries, keys}, [=](const Tensor& gradient) -> Gradients {
+    kernels::nadaraya_watson.on(q.device())({kernel, width, q.view(), k.view(), weights.view()});
+    return record("nadaraya_watson", weights.to(given), {queries, keys}, [=](const Tensor& gradient) -> Gradients {
         const Tensor queries_gradient = q.empty_like(), keys_gradient = k.empty_like();
         kernels::kernel_pooling_backward.on(q.device())({kernel, width, q.view(), k.view(), weights.view()},
-                                                        gradient.to(dtype).contiguous_copy_if_needed().view(),
-                                                        queries_gradient.view(), keys_gradient.view());
+                                                        gradient.to(dtype).contiguous().view(), queries_gradient.view(),
+                                                        keys_gradient.view());
         return {queries_gradient.to(given), keys_gradient.to(given)};
     });
 }
 
 }  // namespace
 
-Tensor kernel_pooling(const Tensor& queries, const Tensor& keys, const Tensor& values, PoolingKernel kernel,
-                      double width) {
+Tensor nadaraya_watson(const Tensor& queries, const Tensor& keys, const Tensor& values, PoolingKernel kernel,
+                       double width) {
     check_operands(queries, keys, values, width);
     std::int64_t batch = 1;
     Shape out;

@@ -11,7 +11,7 @@ using kernels::PoolingKernel;  // gaussian, boxcar, epanechnikov
 
 // queries (…, Q, D), keys (…, K, D), values (…, K, V) with equal leading dimensions → (…, Q, V). A query with no key in
 // reach gives zeros. The boxcar passes no gradient to queries and keys: it is zero wherever it exists.
-Tensor kernel_pooling(const Tensor& queries, const Tensor& keys, const Tensor& values, PoolingKernel kernel,
-                      double width);
+Tensor nadaraya_watson(const Tensor& queries, const Tensor& keys, const Tensor& values, PoolingKernel kernel,
+                       double width);
 
 }  // namespace tessera::ops

@@ -58,9 +58,7 @@ Tensor transposed(const Tensor& matrix) {
     return matrix.with_layout({matrix.size(1), matrix.size(0)}, {matrix.stride(1), matrix.stride(0)}, matrix.offset());
 }
 
-Tensor ready(const Tensor& x, DType dtype) {
-    return x.defined() ? x.detach().to(dtype).contiguous_copy_if_needed() : Tensor();
-}
+Tensor ready(const Tensor& x, DType dtype) { return x.defined() ? x.detach().to(dtype).contiguous() : Tensor(); }
 
 // projected (B, T, G·H)
 FinalState run_forward(const Cell& cell, const Tensor& projected, Sequence& all, bool saves) {
@@ -227,7 +225,7 @@ Tensor one_step(const char* name, const Tensor& x) {
 
 RecurrentResult rnn(const Tensor& x, const RecurrentWeights& weights, const RecurrentOptions& options,
                     RnnActivation activation) {
-    return run(activation == RnnActivation::tanh ? rnn_tanh : rnn_relu, x, weights, options);
+    return run(activation == RnnActivation::Tanh ? rnn_tanh : rnn_relu, x, weights, options);
 }
 
 RecurrentResult gru(const Tensor& x, const RecurrentWeights& weights, const RecurrentOptions& options) {

@@ -31,11 +31,11 @@ struct RecurrentResult {
     Tensor cell;    // (B, H), LSTM only
 };
 
-enum class RnnActivation : std::uint8_t { tanh, relu };
+enum class RnnActivation : std::uint8_t { Tanh, Relu };
 
 // x (B, T, I)
 RecurrentResult rnn(const Tensor& x, const RecurrentWeights& weights, const RecurrentOptions& options = {},
-                    RnnActivation activation = RnnActivation::tanh);
+                    RnnActivation activation = RnnActivation::Tanh);
 RecurrentResult gru(const Tensor& x, const RecurrentWeights& weights, const RecurrentOptions& options = {});
 RecurrentResult lstm(const Tensor& x, const RecurrentWeights& weights, const RecurrentOptions& options = {});
 
@@ -44,7 +44,7 @@ struct LstmState {
     Tensor state = {}, cell = {};
 };
 Tensor rnn_cell(const Tensor& x, const Tensor& state, const RecurrentWeights& weights,
-                RnnActivation activation = RnnActivation::tanh);
+                RnnActivation activation = RnnActivation::Tanh);
 Tensor gru_cell(const Tensor& x, const Tensor& state, const RecurrentWeights& weights);
 LstmState lstm_cell(const Tensor& x, const LstmState& state, const RecurrentWeights& weights);
 

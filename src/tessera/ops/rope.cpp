@@ -36,7 +36,7 @@ Tensor rotate(const Tensor& x, const Tensor& positions, const Tensor& inverse_fr
                                   .positions = positions.view(),
                                   .inverse_frequencies = inverse_frequencies.view(),
                                   .out = out.view(),
-                                  .adjacent = options.pairing == RopePairing::adjacent,
+                                  .adjacent = options.pairing == RopePairing::Adjacent,
                                   .inverse = inverse,
                                   .magnitude = options.magnitude});
     return out;
@@ -46,7 +46,7 @@ Tensor rotate(const Tensor& x, const Tensor& positions, const Tensor& inverse_fr
 
 Tensor rope(const Tensor& x, const Tensor& positions, const Tensor& inverse_frequencies, const RopeOptions& options) {
     check_operands(x, positions, inverse_frequencies);
-    const Tensor at = per_batch(positions, x.size(0)), frequencies = inverse_frequencies.contiguous_copy_if_needed();
+    const Tensor at = per_batch(positions, x.size(0)), frequencies = inverse_frequencies.contiguous();
     return record("rope", rotate(x, at, frequencies, options, false), {x},
                   [at, frequencies, options](const Tensor& gradient) -> Gradients {
                       return {rotate(gradient, at, frequencies, options, true)};

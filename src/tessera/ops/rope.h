@@ -7,12 +7,12 @@
 namespace tessera::ops {
 
 enum class RopePairing : std::uint8_t {
-    half_split,  // element j with j + R/2: GPT-NeoX and every Llama checkpoint in Hugging Face's layout
-    adjacent     // element 2j with 2j + 1: the paper, GPT-J
+    HalfSplit,  // element j with j + R/2: GPT-NeoX and every Llama checkpoint in Hugging Face's layout
+    Adjacent    // element 2j with 2j + 1: the paper, GPT-J
 };
 
 struct RopeOptions {
-    RopePairing pairing = RopePairing::half_split;
+    RopePairing pairing = RopePairing::HalfSplit;
     double magnitude = 1.0;  // from RopeFrequencies
 };
 

@@ -106,18 +106,18 @@ double longrope_attention_factor(const RopeScaling& scaling) {
 }
 
 double magnitude(const RopeScaling& scaling) {
-    if (scaling.kind == RopeScalingKind::yarn) return yarn_attention_factor(scaling);
-    return scaling.kind == RopeScalingKind::longrope ? longrope_attention_factor(scaling) : 1;
+    if (scaling.kind == RopeScalingKind::Yarn) return yarn_attention_factor(scaling);
+    return scaling.kind == RopeScalingKind::Longrope ? longrope_attention_factor(scaling) : 1;
 }
 
 void scaled(Values out, double theta, const RopeScaling& scaling, std::int64_t sequence_length) {
     switch (scaling.kind) {
-        case RopeScalingKind::none: return unscaled(out, theta);
-        case RopeScalingKind::linear: return linear(out, theta, scaling.factor);
-        case RopeScalingKind::dynamic_ntk: return dynamic_ntk(out, theta, scaling, sequence_length);
-        case RopeScalingKind::yarn: return yarn(out, theta, scaling);
-        case RopeScalingKind::llama3: return llama3(out, theta, scaling);
-        case RopeScalingKind::longrope: return longrope(out, theta, scaling, sequence_length);
+        case RopeScalingKind::None: return unscaled(out, theta);
+        case RopeScalingKind::Linear: return linear(out, theta, scaling.factor);
+        case RopeScalingKind::DynamicNtk: return dynamic_ntk(out, theta, scaling, sequence_length);
+        case RopeScalingKind::Yarn: return yarn(out, theta, scaling);
+        case RopeScalingKind::Llama3: return llama3(out, theta, scaling);
+        case RopeScalingKind::Longrope: return longrope(out, theta, scaling, sequence_length);
     }
     fail("rope_frequencies: unknown scaling kind ", static_cast<int>(scaling.kind));
 }
@@ -134,7 +134,7 @@ RopeFrequencies rope_frequencies(std::int64_t rotary_width, double theta, const 
           " must be even and at least 2");
     check(theta > 0, "rope_frequencies: theta ", theta, " must be positive");
     check(scaling.factor > 0, "rope_frequencies: factor ", scaling.factor, " must be positive");
-    const bool needs_length = scaling.kind != RopeScalingKind::none && scaling.kind != RopeScalingKind::linear;
+    const bool needs_length = scaling.kind != RopeScalingKind::None && scaling.kind != RopeScalingKind::Linear;
     check(!needs_length || scaling.original_length > 0,
           "rope_frequencies: this scaling needs the original length, not ", scaling.original_length);
     const Tensor pairs = Tensor::empty({rotary_width / 2});

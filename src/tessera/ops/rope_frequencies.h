@@ -11,16 +11,16 @@
 namespace tessera::ops {
 
 enum class RopeScalingKind : std::uint8_t {
-    none,
-    linear,       // every frequency divided by factor (Chen et al. 2023)
-    dynamic_ntk,  // a larger base once the sequence is longer than original_length
-    yarn,         // slow pairs divided, fast ones kept, a ramp between (Peng et al. 2023)
-    llama3,       // the same idea, with the ramp over wavelengths
-    longrope      // every pair divided by a factor of its own, other ones past the original length (Ding et al. 2024)
+    None,
+    Linear,      // every frequency divided by factor (Chen et al. 2023)
+    DynamicNtk,  // a larger base once the sequence is longer than original_length
+    Yarn,        // slow pairs divided, fast ones kept, a ramp between (Peng et al. 2023)
+    Llama3,      // the same idea, with the ramp over wavelengths
+    Longrope     // every pair divided by a factor of its own, other ones past the original length (Ding et al. 2024)
 };
 
 struct RopeScaling {
-    RopeScalingKind kind = RopeScalingKind::none;
+    RopeScalingKind kind = RopeScalingKind::None;
     double factor = 1;
     std::int64_t original_length = 0;  // the context trained with; dynamic_ntk, yarn and llama3 need it
 

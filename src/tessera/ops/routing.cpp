@@ -29,7 +29,7 @@ void check_options(const Tensor& logits, const RoutingOptions& options) {
 Routing route(const Tensor& logits, const RoutingOptions& options) {
     check_options(logits, options);
     const kernels::RoutingRule rule{options.normalise, options.scaling, options.groups, options.top_groups};
-    const Tensor rows = logits.detach().contiguous_copy_if_needed();
+    const Tensor rows = logits.detach().contiguous();
     const Shape chosen{rows.size(0), options.k};
     const Tensor probabilities = Tensor::empty(rows.shape(), compute_dtype(rows.dtype()), rows.device());
     const Tensor indices = Tensor::empty(chosen, DType::I64, rows.device());
@@ -38,8 +38,8 @@ Routing route(const Tensor& logits, const RoutingOptions& options) {
     const Tensor recorded =
         record("route", weights, {logits}, [probabilities, indices, rule](const Tensor& gradient) -> Gradients {
             const Tensor out = Tensor::empty(probabilities.shape(), gradient.dtype(), gradient.device());
-            kernels::route_backward.on(gradient.device())(
-                probabilities.view(), indices.view(), gradient.contiguous_copy_if_needed().view(), rule, out.view());
+            kernels::route_backward.on(gradient.device())(probabilities.view(), indices.view(),
+                                                          gradient.contiguous().view(), rule, out.view());
             return {out};
         });
     return {recorded, indices};
@@ -58,7 +58,7 @@ Tensor load_balancing_loss(const Tensor& logits, const Tensor& indices) {
     }
     const DType dtype = compute_dtype(logits.dtype());
     const Tensor busy = Tensor::from(shares, {experts}).to(dtype).to(logits.device());
-    const Tensor rows = logits.detach().contiguous_copy_if_needed();
+    const Tensor rows = logits.detach().contiguous();
     const Tensor losses = Tensor::empty({tokens}, dtype, logits.device());
     kernels::load_balance.on(rows.device())(rows.view(), busy.view(), losses.view());
     return record(

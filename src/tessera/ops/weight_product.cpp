@@ -37,7 +37,7 @@ Tensor result_like(const Tensor& out, DType dtype) {
     return out.dtype() == dtype ? out : Tensor::empty(out.shape(), dtype, out.device());
 }
 
-void bring_home(const Tensor& result, const Tensor& out) {
+void copy_back(const Tensor& result, const Tensor& out) {
     if (result.storage() != out.storage()) out.copy_from(result);
 }
 
@@ -50,7 +50,7 @@ void check_weight(const char* op, const Tensor& x, const Tensor& weight) {
     check(x.device() == weight.device(), op, ": devices ", x.device(), " and ", weight.device(), " differ");
 }
 
-void multiply_by_weight(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& out) {
+void weight_product(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& out) {
     const NoGrad no_grad;
     const auto gemm = kernels::gemm.on(x.device());
     if (!is_quantised(weight.dtype())) {
@@ -61,18 +61,18 @@ void multiply_by_weight(const Tensor& x, const Tensor& weight, const Tensor& bia
     const Tensor rows = x.to(dtype), result = result_like(out, dtype);
     const Tensor wide_bias = bias.defined() ? bias.to(dtype) : bias;
     if (dtype == DType::F32 && x.size(0) <= kernels::most_quantised_vectors) {
-        kernels::quantised_dots.on(x.device())(rows.contiguous_copy_if_needed().view(), weight.view(), wide_bias.view(),
+        kernels::quantised_gemv.on(x.device())(rows.contiguous().view(), weight.view(), wide_bias.view(),
                                                result.view());
-        return bring_home(result, out);
+        return copy_back(result, out);
     }
     for_panels(weight, dtype, [&](std::int64_t first, std::int64_t last, const Tensor& panel) {
         const Tensor bias_here = bias.defined() ? slice(wide_bias, 0, first, last) : Tensor();
         gemm(rows.view(), transpose(panel, 0, 1).view(), bias_here.view(), slice(result, 1, first, last).view(), {});
     });
-    bring_home(result, out);
+    copy_back(result, out);
 }
 
-void multiply_back_by_weight(const Tensor& gradient, const Tensor& weight, const Tensor& out, bool adds) {
+void linear_input_gradient(const Tensor& gradient, const Tensor& weight, const Tensor& out, bool adds) {
     const NoGrad no_grad;
     const auto gemm = kernels::gemm.on(gradient.device());
     if (!is_quantised(weight.dtype()))
@@ -86,7 +86,7 @@ void multiply_back_by_weight(const Tensor& gradient, const Tensor& weight, const
     for_panels(weight, dtype, [&](std::int64_t first, std::int64_t last, const Tensor& panel) {
         gemm(slice(wide, 1, first, last).view(), panel.view(), {}, result.view(), {.beta = 1});
     });
-    bring_home(result, out);
+    copy_back(result, out);
 }
 
 }  // namespace tessera::ops

@@ -12,8 +12,8 @@ namespace tessera::ops {
 void check_weight(const char* op, const Tensor& x, const Tensor& weight);
 
 // out (M, N) = x (M, K) · weight (N, K)ᵀ + bias (N)
-void multiply_by_weight(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& out);
+void weight_product(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& out);
 // out (M, K) = gradient (M, N) · weight (N, K), added to what is there where `adds`
-void multiply_back_by_weight(const Tensor& gradient, const Tensor& weight, const Tensor& out, bool adds = false);
+void linear_input_gradient(const Tensor& gradient, const Tensor& weight, const Tensor& out, bool adds = false);
 
 }  // namespace tessera::ops

@@ -8,7 +8,7 @@
 namespace tessera::parity {
 
 // What a tensor of a case must be. A size of `any` is not asked for.
-enum class Values : std::uint8_t { floats, integers, levels, numbers };  // levels: bytes; numbers: floats or integers
+enum class Values : std::uint8_t { Floats, Integers, Levels, Numbers };  // levels: bytes; numbers: floats or integers
 using Sizes = std::initializer_list<std::int64_t>;
 constexpr std::int64_t any = -1;
 
@@ -42,7 +42,7 @@ void check_model(const Case& run);
 void check_training_curve(const Case& run);
 void check_optimizers(const Case& run);
 void check_recurrent(const Case& run);
-void check_pictures(const Case& run);
+void check_images(const Case& run);
 void check_plain_decoder(const Case& run);  // weights as "param.NAME", settings in the metadata
 
 }  // namespace tessera::parity

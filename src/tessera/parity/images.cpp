@@ -1,4 +1,4 @@
-// A picture read from its files, resized, and prepared as a model sees it.
+// An image read from its files, resized, and prepared as a model sees it.
 #include <cmath>
 
 #include "tessera/data/image_processor.h"
@@ -12,7 +12,7 @@ using formats::Image;
 
 // How many levels the worst pixel is off; one is rounding.
 void compare_levels(const Case& run, const std::string& name, const Image& ours) {
-    const Tensor& theirs = run.tensor(name, Values::levels, {any, any, 3});
+    const Tensor& theirs = run.tensor(name, Values::Levels, {any, any, 3});
     Quantity quantity{.name = name, .tolerance = 1};
     if (theirs.shape() != Shape{ours.height, ours.width, 3}) {
         quantity.error = INFINITY;
@@ -26,10 +26,10 @@ void compare_levels(const Case& run, const std::string& name, const Image& ours)
     run.quantities.push_back(quantity);
 }
 
-// A JPEG of the same picture has lost something, most of it in the colours, which it keeps at half the size: how many
+// A JPEG of the same image has lost something, most of it in the colours, which it keeps at half the size: how many
 // levels the brightness is off on average.
 void compare_brightness(const Case& run, const std::string& name, const Image& ours) {
-    const Tensor& rgb = run.tensor("rgb", Values::levels, {any, any, 3});
+    const Tensor& rgb = run.tensor("rgb", Values::Levels, {any, any, 3});
     const std::vector<double> theirs = rgb.to_vector<double>();
     Quantity quantity{.name = name, .error = INFINITY, .tolerance = 3, .note = "levels of brightness on average"};
     if (rgb.shape() == Shape{ours.height, ours.width, 3}) {
@@ -42,7 +42,7 @@ void compare_brightness(const Case& run, const std::string& name, const Image& o
     run.quantities.push_back(quantity);
 }
 
-Image picture_of(const Case& run, const char* name) {
+Image image_of(const Case& run, const char* name) {
     const std::filesystem::path file = formats::find_file(run.folder, name);
     check(!file.empty(), run.folder.string(), ": no ", name, " in this folder");
     return formats::read_image(file);
@@ -50,17 +50,17 @@ Image picture_of(const Case& run, const char* name) {
 
 }  // namespace
 
-void check_pictures(const Case& run) {
-    const Image image = picture_of(run, "picture.png");
+void check_images(const Case& run) {
+    const Image image = image_of(run, "picture.png");
     compare_levels(run, "rgb", image);
     using formats::Resampling;
-    compare_levels(run, "bicubic_224", formats::resize(image, 224, 224, Resampling::bicubic));
-    compare_levels(run, "bicubic_32", formats::resize(image, 32, 32, Resampling::bicubic));
-    compare_levels(run, "bilinear_224", formats::resize(image, 224, 224, Resampling::bilinear));
-    compare_levels(run, "bilinear_32", formats::resize(image, 32, 32, Resampling::bilinear));
+    compare_levels(run, "bicubic_224", formats::resize(image, 224, 224, Resampling::Bicubic));
+    compare_levels(run, "bicubic_32", formats::resize(image, 32, 32, Resampling::Bicubic));
+    compare_levels(run, "bilinear_224", formats::resize(image, 224, 224, Resampling::Bilinear));
+    compare_levels(run, "bilinear_32", formats::resize(image, 32, 32, Resampling::Bilinear));
     for (const auto& [name, tensor] : run.expected.tensors)  // as a model sees it, under that model's name
         if (tensor.rank() == 4) run.compare(name, data::pixel_values({&image, 1}, {}), forward_tolerance);
-    compare_brightness(run, "picture.jpg", picture_of(run, "picture.jpg"));
+    compare_brightness(run, "picture.jpg", image_of(run, "picture.jpg"));
 }
 
 }  // namespace tessera::parity

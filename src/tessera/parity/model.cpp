@@ -23,7 +23,7 @@ using models::Model;
 Batch batch_of(const Case& run, const std::string& prefix) {
     const auto input = [&](const std::string& name) {
         return run.input_or_none(run.has(prefix + name) ? prefix + name : name,
-                                 name == "pixel_values" ? Values::floats : Values::integers);
+                                 name == "pixel_values" ? Values::Floats : Values::Integers);
     };
     Batch batch{.input_ids = input("input_ids"),
                 .attention_mask = input("attention_mask"),
@@ -102,7 +102,7 @@ Tensor first_row(const Tensor& x) { return x.defined() ? ops::slice(x, 0, 0, 1) 
 // What greedy_tokens continue: greedy_prompt, or for an encoder–decoder the first input from its start token, or all
 // inputs.
 Batch greedy_prompt(const Case& run, const Model& model) {
-    if (run.has("greedy_prompt")) return {.input_ids = run.input("greedy_prompt", Values::integers, {any, any})};
+    if (run.has("greedy_prompt")) return {.input_ids = run.input("greedy_prompt", Values::Integers, {any, any})};
     Batch batch = batch_of(run, "");
     batch.labels = {};
     if (!batch.decoder_input_ids.defined()) return batch;
@@ -120,7 +120,7 @@ std::vector<std::int64_t> greedy_without_cache(const Model& model, Batch batch, 
     const NoGrad no_grad;
     Tensor& growing = batch.decoder_input_ids.defined() ? batch.decoder_input_ids : batch.input_ids;
     std::vector<std::int64_t> chosen;
-    // A prompt with a picture sees all of itself; the tokens after it must not be taken for more of the prompt.
+    // A prompt with an image sees all of itself; the tokens after it must not be taken for more of the prompt.
     const bool has_prefix = batch.pixel_values.defined();
     if (has_prefix && !batch.token_type_ids.defined())
         batch.token_type_ids = Tensor::zeros(growing.shape(), DType::I64, growing.device());
@@ -148,7 +148,7 @@ void check_greedy(const Case& run, const Model& model) {
     // One by one without a cache, each takes the whole text: that many are enough to show a difference.
     constexpr std::int64_t most_tokens = 1024;
     const std::vector<std::int64_t> expected =
-        run.tensor("greedy_tokens", Values::integers, {1, any}).to_vector<std::int64_t>();
+        run.tensor("greedy_tokens", Values::Integers, {1, any}).to_vector<std::int64_t>();
     const auto count = static_cast<std::int64_t>(expected.size());
     check(count >= 1 && count <= most_tokens, run.source(), ": tensor 'greedy_tokens': expected 1 to ", most_tokens,
           " tokens, found ", count);
@@ -162,7 +162,7 @@ void check_greedy(const Case& run, const Model& model) {
     };
     compare(
         "greedy_tokens",
-        inference::generate(model, prompt, {.max_new_tokens = count, .context = {.end = inference::AtContext::go_on}})
+        inference::generate(model, prompt, {.max_new_tokens = count, .context = {.end = inference::AtContext::GoOn}})
             .tokens[0]);
     if (!turns_cached_keys_otherwise(model))
         compare("greedy_tokens without cache", greedy_without_cache(model, prompt, count));

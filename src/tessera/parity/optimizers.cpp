@@ -14,9 +14,9 @@ namespace {
 using Make = std::function<std::unique_ptr<training::Optimizer>(const training::ParameterBuffer&)>;
 
 void check_optimizer(const Case& run, const std::string& name, const Make& make) {
-    Tensor w = run.input("w0", Values::floats, {any, any}).clone(), b = run.input("b0", Values::floats, {any}).clone();
-    const Tensor w_gradients = run.input("grad_w", Values::floats, {any, w.size(0), w.size(1)}),
-                 b_gradients = run.input("grad_b", Values::floats, {w_gradients.size(0), b.size(0)});
+    Tensor w = run.input("w0", Values::Floats, {any, any}).clone(), b = run.input("b0", Values::Floats, {any}).clone();
+    const Tensor w_gradients = run.input("grad_w", Values::Floats, {any, w.size(0), w.size(1)}),
+                 b_gradients = run.input("grad_b", Values::Floats, {w_gradients.size(0), b.size(0)});
     w.set_requires_grad();
     b.set_requires_grad();
     const training::ParameterBuffer buffer({{"w", w}, {"b", b}}, [](const training::Parameter&) { return true; });

@@ -25,7 +25,7 @@ constexpr Kind kinds[] = {
     {"optimizer steps", "adamw.w10", check_optimizers},
     {"recurrent and additive", "additive.output", check_recurrent},
     {"plain decoder", "param.embed", check_plain_decoder},
-    {"pictures", "bicubic_224", check_pictures},
+    {"pictures", "bicubic_224", check_images},
 };
 
 }  // namespace
@@ -39,18 +39,18 @@ namespace {
 
 bool is_of(Values values, DType dtype) {
     switch (values) {
-        case Values::floats: return is_float(dtype) && !is_quantised(dtype);
-        case Values::integers: return is_integer(dtype);
-        case Values::levels: return dtype == DType::U8;
+        case Values::Floats: return is_float(dtype) && !is_quantised(dtype);
+        case Values::Integers: return is_integer(dtype);
+        case Values::Levels: return dtype == DType::U8;
         default: return !is_quantised(dtype);
     }
 }
 
 const char* word_of(Values values) {
     switch (values) {
-        case Values::floats: return "floats";
-        case Values::integers: return "integers";
-        case Values::levels: return "bytes";
+        case Values::Floats: return "floats";
+        case Values::Integers: return "integers";
+        case Values::Levels: return "bytes";
         default: return "numbers";
     }
 }

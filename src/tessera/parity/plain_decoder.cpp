@@ -11,7 +11,7 @@ void check_plain_decoder(const Case& run) {
     checkpoint.folder = run.folder;
     constexpr std::int64_t most = 1 << 20;
     const auto whole = [&](const char* name) { return run.whole(name, most); };
-    const Tensor& embedding = run.tensor("param.embed", Values::floats, {any, any});
+    const Tensor& embedding = run.tensor("param.embed", Values::Floats, {any, any});
     formats::Json config = formats::Json::object();
     config.set("model_type", models::parallel_decoder_type)
         .set("vocab_size", embedding.size(0))
@@ -20,7 +20,7 @@ void check_plain_decoder(const Case& run) {
         .set("num_attention_heads", whole("heads"))
         .set("num_key_value_heads", whole("kv_heads"))
         .set("head_dim", whole("head_dim"))
-        .set("intermediate_size", run.tensor("param.l0.w_up", Values::floats, {any, any}).size(0));
+        .set("intermediate_size", run.tensor("param.l0.w_up", Values::Floats, {any, any}).size(0));
     checkpoint.config = formats::Config(config, (run.folder / "expected.safetensors").string());
     for (const auto& [name, tensor] : run.expected.tensors)
         if (name.starts_with("param.")) checkpoint.tensors[name.substr(6)] = tensor;

@@ -21,7 +21,7 @@ void backward_evenly(const Tensor& output) {
 }
 
 Tensor leaf(const Case& run, const std::string& name, Sizes sizes) {
-    return run.input(name, Values::floats, sizes).clone().set_requires_grad();
+    return run.input(name, Values::Floats, sizes).clone().set_requires_grad();
 }
 
 // How each layer's gates lie over one another in the rows of its weights.
@@ -30,8 +30,8 @@ constexpr std::int64_t gates_of_rnn = 1, gates_of_gru = 3, gates_of_lstm = 4;
 using Layer = ops::RecurrentResult (*)(const Tensor&, const ops::RecurrentWeights&);
 
 void check_layer(const Case& run, const std::string& name, std::int64_t gates, Layer layer) {
-    const Tensor x = run.input("x", Values::floats, {any, any, any});
-    const std::int64_t width = run.tensor(name + ".weight_hh_l0", Values::floats, {any, any}).size(1),
+    const Tensor x = run.input("x", Values::Floats, {any, any, any});
+    const std::int64_t width = run.tensor(name + ".weight_hh_l0", Values::Floats, {any, any}).size(1),
                        rows = gates * width;
     const ops::RecurrentWeights weights{
         leaf(run, name + ".weight_ih_l0", {rows, x.size(2)}), leaf(run, name + ".weight_hh_l0", {rows, width}),
@@ -46,13 +46,13 @@ void check_layer(const Case& run, const std::string& name, std::int64_t gates, L
 }
 
 void check_additive(const Case& run) {
-    const Tensor q = run.input("additive.q", Values::floats, {any, any, any});
-    const Tensor k = run.input("additive.k", Values::floats, {q.size(0), any, any});
-    const Tensor v = run.input("additive.v", Values::floats, {q.size(0), k.size(1), any});
+    const Tensor q = run.input("additive.q", Values::Floats, {any, any, any});
+    const Tensor k = run.input("additive.k", Values::Floats, {q.size(0), any, any});
+    const Tensor v = run.input("additive.v", Values::Floats, {q.size(0), k.size(1), any});
     const Tensor w_v = leaf(run, "additive.w_v", {any});
     const Tensor query_weight = leaf(run, "additive.W_q", {w_v.size(0), q.size(2)});
     const Tensor key_weight = leaf(run, "additive.W_k", {w_v.size(0), k.size(2)});
-    const Tensor lengths = run.input("additive.lengths", Values::integers, {q.size(0)});
+    const Tensor lengths = run.input("additive.lengths", Values::Integers, {q.size(0)});
     const auto [output, weights] =
         ops::additive_attention(ops::linear(q, query_weight), ops::linear(k, key_weight), w_v, v, lengths);
     run.compare("additive.output", output, forward_tolerance);

@@ -23,10 +23,10 @@ void check_training_curve(const Case& run) {
                                        .beta2 = run.setting("betas", 1),
                                        .epsilon = run.setting("eps"),
                                        .weight_decay = run.setting("weight_decay")});
-    const Tensor data = run.input("data", Values::integers, {any, any, any});  // (steps, B, T)
+    const Tensor data = run.input("data", Values::Integers, {any, any, any});  // (steps, B, T)
     constexpr std::int64_t most_steps = 1 << 20;
     const std::int64_t steps = data.size(0);
-    const training::Schedule schedule{.kind = training::ScheduleKind::cosine,
+    const training::Schedule schedule{.kind = training::ScheduleKind::Cosine,
                                       .peak = run.setting("base_lr"),
                                       .warmup_steps = run.whole("warmup_steps", most_steps),
                                       .total_steps = steps,

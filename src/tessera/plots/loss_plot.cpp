@@ -59,7 +59,7 @@ std::vector<PlotPoint> placed(const PlotArea& area, const std::vector<LossPoint>
     return found;
 }
 
-// What stands for what, from the right edge of the picture to the left.
+// What stands for what, from the right edge of the image to the left.
 void draw_legend(Svg& svg, const PlotArea& area, bool has_training, bool has_validation) {
     struct Entry {
         const char *name, *colour;
@@ -98,8 +98,8 @@ std::string loss_svg(const LossHistory& history, const std::string& title) {
     const PlotArea area = area_of(points, history.validation);
     Svg svg(width, height);
     svg.text(area.left, 24, shortened(title), {.size = 15, .colour = "#111"});
-    svg.text(area.left + area.width / 2, height - 10, "step", {.anchor = Anchor::middle});
-    svg.text(18, area.top + area.height / 2, "loss", {.anchor = Anchor::middle, .turned = -90});
+    svg.text(area.left + area.width / 2, height - 10, "step", {.anchor = Anchor::Middle});
+    svg.text(18, area.top + area.height / 2, "loss", {.anchor = Anchor::Middle, .turned = -90});
     draw_grid(svg, area);
     svg.polyline(placed(area, points), faint);
     svg.polyline(placed(area, smoothed(points)), strong, 2);

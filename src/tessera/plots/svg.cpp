@@ -59,8 +59,8 @@ Svg::Svg(double width, double height)
 
 void Svg::text(double x, double y, std::string_view text, const TextStyle& style) {
     body_ += fmt::format("<text x=\"{}\" y=\"{}\"", short_number(x), short_number(y));
-    if (style.anchor != Anchor::start)
-        body_ += fmt::format(" text-anchor=\"{}\"", style.anchor == Anchor::middle ? "middle" : "end");
+    if (style.anchor != Anchor::Start)
+        body_ += fmt::format(" text-anchor=\"{}\"", style.anchor == Anchor::Middle ? "middle" : "end");
     if (style.size != 12) body_ += fmt::format(" font-size=\"{}\"", style.size);
     if (std::string_view(style.colour) != "#444") body_ += fmt::format(" fill=\"{}\"", style.colour);
     if (style.turned != 0)
@@ -131,11 +131,11 @@ void draw_grid(Svg& svg, const PlotArea& area) {
     for (double i = std::ceil(area.y_low / across); i * across <= area.y_high; ++i) {
         const double y = area.at(area.x_low, i * across).y;
         svg.line({area.left, y}, {area.right(), y}, "#ddd");
-        svg.text(area.left - 8, y + 4, number(i * across, across), {.anchor = Anchor::end});
+        svg.text(area.left - 8, y + 4, number(i * across, across), {.anchor = Anchor::End});
     }
     for (double i = std::ceil(area.x_low / along); i * along <= area.x_high; ++i)
         svg.text(area.at(i * along, area.y_low).x, area.bottom() + 18, number(i * along, along),
-                 {.anchor = Anchor::middle});
+                 {.anchor = Anchor::Middle});
 }
 
 std::vector<PlotPoint> placed(const PlotArea& area, std::span<const double> x, std::span<const double> y) {

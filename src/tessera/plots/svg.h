@@ -13,7 +13,7 @@ struct PlotPoint {
     double x = 0, y = 0;
 };
 
-// A rectangle of the picture and the values at its edges.
+// A rectangle of the image and the values at its edges.
 struct PlotArea {
     double left = 0, top = 0, width = 1, height = 1;
     double x_low = 0, x_high = 1, y_low = 0, y_high = 1;
@@ -25,10 +25,10 @@ struct PlotArea {
     double bottom() const { return top + height; }
 };
 
-enum class Anchor { start, middle, end };
+enum class Anchor { Start, Middle, End };
 
 struct TextStyle {
-    Anchor anchor = Anchor::start;
+    Anchor anchor = Anchor::Start;
     double size = 12;
     const char* colour = "#444";
     double turned = 0;  // degrees, clockwise around the text's place
@@ -54,7 +54,7 @@ class Svg {
 
 // Lines across at round values with their numbers, and round numbers below.
 void draw_grid(Svg& svg, const PlotArea& area);
-// Values of an area, as points of the picture.
+// Values of an area, as points of the image.
 std::vector<PlotPoint> placed(const PlotArea& area, std::span<const double> x, std::span<const double> y);
 // A distance between lines of 1, 2 or 5 times a power of ten that gives about five of them.
 double grid_distance(double range);

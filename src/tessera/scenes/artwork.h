@@ -1,4 +1,4 @@
-// The pictures that scenes are put together from: emoji and clip art by the names of what they show, and shapes, each
+// The images that scenes are put together from: emoji and clip art by the names of what they show, and shapes, each
 // decoded once and kept at every size that scenes use.
 //
 //     PARTS/emoji/STYLE.jsonl            {"image": path from the file's folder, "text": name}, one a line
@@ -13,18 +13,18 @@
 
 namespace tessera::scenes {
 
-struct ScenePicture {
+struct SceneImage {
     std::vector<Sprite> sizes = {};  // from small to large
     Colour mean = {};
 };
 
 struct SceneSubject {
     std::string name = {};
-    std::vector<std::vector<ScenePicture>> styles = {};  // none is empty
+    std::vector<std::vector<SceneImage>> styles = {};  // none is empty
 };
 
-// The longer sides of what is shown in pictures of this size, from small to large.
-std::vector<std::int64_t> scene_sides(std::int64_t picture_size);
+// The longer sides of what is shown in images of this size, from small to large.
+std::vector<std::int64_t> scene_sides(std::int64_t image_size);
 
 // An object that no style shows is an error.
 std::vector<SceneSubject> load_subjects(const SceneSettings& settings);

@@ -13,7 +13,7 @@ constexpr int tries = 24;
 std::uint8_t level(std::int64_t value) { return static_cast<std::uint8_t>(std::clamp<std::int64_t>(value, 0, 255)); }
 
 // Light, dark, or anything between.
-Colour draw_colour(data::Draws& draws) {
+Colour draw_colour(data::RandomSequence& draws) {
     const std::int64_t kind = draws.below(4);
     const std::int64_t least = kind < 2 ? 190 : 0, range = kind < 2 ? 66 : kind == 2 ? 70 : 256;
     Colour colour{};
@@ -21,21 +21,21 @@ Colour draw_colour(data::Draws& draws) {
     return colour;
 }
 
-Colour near(Colour colour, std::int64_t most, data::Draws& draws) {
+Colour near(Colour colour, std::int64_t most, data::RandomSequence& draws) {
     for (std::uint8_t& channel : colour) channel = level(channel + draws.below(2 * most + 1) - most);
     return colour;
 }
 
-SceneBackground draw_one(data::Draws& draws, std::int64_t size, RandomKey key) {
+SceneBackground draw_one(data::RandomSequence& draws, std::int64_t size, RandomKey key) {
     SceneBackground background;
     background.kind = static_cast<SceneBackground::Kind>(draws.below(5));
     background.first = draw_colour(draws);
-    background.second = near(background.first, background.kind == SceneBackground::Kind::gradient ? 80 : 28, draws);
+    background.second = near(background.first, background.kind == SceneBackground::Kind::Gradient ? 80 : 28, draws);
     constexpr std::array<std::array<std::int64_t, 2>, 4> directions = {{{1, 0}, {0, 1}, {1, 1}, {1, -1}}};
     const auto& direction = directions[static_cast<std::size_t>(draws.below(4))];
     background.across = direction[0], background.down = direction[1];
     background.period =
-        background.kind == SceneBackground::Kind::noise ? 1 + draws.below(4) : size / 24 + 1 + draws.below(size / 8);
+        background.kind == SceneBackground::Kind::Noise ? 1 + draws.below(4) : size / 24 + 1 + draws.below(size / 8);
     background.noise = key;
     return background;
 }
@@ -83,7 +83,7 @@ std::int64_t distance(Colour a, Colour b) {
 }
 
 SceneBackground draw_background(std::span<const Colour> shown, std::int64_t size, RandomKey key) {
-    data::Draws draws(key.child(1));
+    data::RandomSequence draws(key.child(1));
     SceneBackground best;
     std::int64_t farthest = -1;
     for (int i = 0; i < tries && farthest < clear_distance; ++i) {
@@ -101,23 +101,23 @@ SceneBackground draw_background(std::span<const Colour> shown, std::int64_t size
 void paint(formats::Image& image, const SceneBackground& background) {
     const std::int64_t period = background.period, across = background.across, down = background.down;
     switch (background.kind) {
-        case SceneBackground::Kind::plain:
+        case SceneBackground::Kind::Plain:
             return mix(image, background, [](std::int64_t, std::int64_t) { return std::int64_t{0}; });
-        case SceneBackground::Kind::gradient: {
+        case SceneBackground::Kind::Gradient: {
             const std::int64_t lowest = std::min<std::int64_t>(0, down * (image.height - 1));
             const std::int64_t range = across * (image.width - 1) + std::abs(down) * (image.height - 1);
             return mix(image, background, [=](std::int64_t x, std::int64_t y) {
                 return (x * across + y * down - lowest) * 256 / std::max<std::int64_t>(range, 1);
             });
         }
-        case SceneBackground::Kind::noise: return paint_noise(image, background);
-        case SceneBackground::Kind::stripes: {
+        case SceneBackground::Kind::Noise: return paint_noise(image, background);
+        case SceneBackground::Kind::Stripes: {
             const std::int64_t shift = 2 * period * image.height;  // keeps places positive, and the stripes in place
             return mix(image, background, [=](std::int64_t x, std::int64_t y) {
                 return (x * across + y * down + shift) / period % 2 * 256;
             });
         }
-        case SceneBackground::Kind::checks:
+        case SceneBackground::Kind::Checks:
             return mix(image, background,
                        [=](std::int64_t x, std::int64_t y) { return (x / period + y / period) % 2 * 256; });
     }

@@ -10,8 +10,8 @@
 namespace tessera::scenes {
 
 struct SceneBackground {
-    enum class Kind : std::uint8_t { plain, gradient, noise, stripes, checks };
-    Kind kind = Kind::plain;
+    enum class Kind : std::uint8_t { Plain, Gradient, Noise, Stripes, Checks };
+    Kind kind = Kind::Plain;
     Colour first = {}, second = {};
     std::int64_t across = 1, down = 0;  // the direction in which a gradient or stripes go on
     std::int64_t period = 8;            // of stripes and checks, in pixels; of noise: the grain

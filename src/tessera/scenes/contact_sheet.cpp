@@ -10,7 +10,7 @@
 namespace tessera::scenes {
 namespace {
 
-constexpr std::int64_t least_side = 224;  // small pictures are shown in whole multiples of their pixels
+constexpr std::int64_t least_side = 224;  // small images are shown in whole multiples of their pixels
 constexpr std::int64_t margin = 8, line_height = data::glyph_height + 3, letter = data::glyph_width + 1;
 constexpr std::array<std::uint8_t, 3> faint = {110, 110, 110}, black = {0, 0, 0};
 
@@ -28,31 +28,31 @@ std::vector<std::string> lines_of(const std::string& text, std::size_t longest) 
 }
 
 struct Cell {
-    formats::Image picture;
+    formats::Image image;
     std::vector<std::string> question, answer;
 
     std::int64_t height() const {
-        return picture.height + margin + static_cast<std::int64_t>(question.size() + answer.size()) * line_height;
+        return image.height + margin + static_cast<std::int64_t>(question.size() + answer.size()) * line_height;
     }
 };
 
 Cell cell_of(const SheetEntry& entry) {
-    const std::int64_t times = std::max<std::int64_t>(1, least_side / std::max<std::int64_t>(entry.picture.width, 1));
-    Cell cell{formats::resize(entry.picture, entry.picture.width * times, entry.picture.height * times,
-                              formats::Resampling::nearest),
+    const std::int64_t times = std::max<std::int64_t>(1, least_side / std::max<std::int64_t>(entry.image.width, 1));
+    Cell cell{formats::resize(entry.image, entry.image.width * times, entry.image.height * times,
+                              formats::Resampling::Nearest),
               {},
               {}};
-    data::draw(cell.picture, data::read_detections(entry.answer));
-    const auto longest = static_cast<std::size_t>(std::max<std::int64_t>(1, cell.picture.width / letter));
+    data::draw(cell.image, data::read_detections(entry.answer));
+    const auto longest = static_cast<std::size_t>(std::max<std::int64_t>(1, cell.image.width / letter));
     cell.question = lines_of(entry.question, longest);
     cell.answer = lines_of(entry.answer, longest);
     return cell;
 }
 
 void paste(formats::Image& sheet, const Cell& cell, std::int64_t left, std::int64_t top) {
-    for (std::int64_t y = 0; y < cell.picture.height; ++y)
-        std::copy_n(cell.picture.row(y), cell.picture.width * 3, sheet.row(top + y) + left * 3);
-    top += cell.picture.height + 4;
+    for (std::int64_t y = 0; y < cell.image.height; ++y)
+        std::copy_n(cell.image.row(y), cell.image.width * 3, sheet.row(top + y) + left * 3);
+    top += cell.image.height + 4;
     for (const auto& [lines, colour] : {std::pair(&cell.question, faint), std::pair(&cell.answer, black)})
         for (const std::string& line : *lines) {
             data::write_label(sheet, line, {left, top, 1, colour});
@@ -63,12 +63,12 @@ void paste(formats::Image& sheet, const Cell& cell, std::int64_t left, std::int6
 }  // namespace
 
 formats::Image contact_sheet(std::span<const SheetEntry> entries, std::int64_t columns) {
-    check(!entries.empty() && columns > 0, "a contact sheet of ", entries.size(), " pictures in ", columns, " columns");
+    check(!entries.empty() && columns > 0, "a contact sheet of ", entries.size(), " images in ", columns, " columns");
     std::vector<Cell> cells;
     for (const SheetEntry& entry : entries) cells.push_back(cell_of(entry));
     const std::size_t across = std::min(cells.size(), static_cast<std::size_t>(columns));
     std::int64_t width = 0;
-    for (const Cell& cell : cells) width = std::max(width, cell.picture.width);
+    for (const Cell& cell : cells) width = std::max(width, cell.image.width);
     std::vector<std::int64_t> tops{margin};
     for (std::size_t i = 0; i < cells.size(); i += across) {
         std::int64_t height = 0;

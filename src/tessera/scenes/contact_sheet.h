@@ -1,4 +1,4 @@
-// Many pictures on one, with texts under each.
+// Many images on one, with texts under each.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 namespace tessera::scenes {
 
 struct SheetEntry {
-    formats::Image picture = {};
-    std::string question = {}, answer = {};  // boxes in the answer (data/detections.h) are drawn onto the picture
+    formats::Image image = {};
+    std::string question = {}, answer = {};  // boxes in the answer (data/detections.h) are drawn onto the image
 };
 
 formats::Image contact_sheet(std::span<const SheetEntry> entries, std::int64_t columns);

@@ -15,7 +15,7 @@ bool is_near(const data::Detection::Box& a, const data::Detection::Box& b, std::
 
 std::optional<data::Detection::Box> draw_place(std::int64_t width, std::int64_t height,
                                                std::span<const data::Detection::Box> taken, std::int64_t size,
-                                               data::Draws& draws) {
+                                               data::RandomSequence& draws) {
     constexpr std::int64_t margin = 1;
     const std::int64_t gap = 1 + size / 64, free_x = size - 2 * margin - width, free_y = size - 2 * margin - height;
     if (free_x < 0 || free_y < 0) return std::nullopt;

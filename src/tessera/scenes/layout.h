@@ -1,4 +1,4 @@
-// Places for things in a square picture: none overlaps another.
+// Places for things in a square image: none overlaps another.
 #pragma once
 
 #include <optional>
@@ -12,6 +12,6 @@ namespace tessera::scenes {
 // Nothing where some tries found no room.
 std::optional<data::Detection::Box> draw_place(std::int64_t width, std::int64_t height,
                                                std::span<const data::Detection::Box> taken, std::int64_t size,
-                                               data::Draws& draws);
+                                               data::RandomSequence& draws);
 
 }  // namespace tessera::scenes

@@ -12,9 +12,9 @@
 namespace tessera::scenes {
 
 struct SceneThing {
-    SceneObject::Kind kind = SceneObject::Kind::object;
+    SceneObject::Kind kind = SceneObject::Kind::Object;
     std::size_t subject = 0;  // of the settings' objects
-    SceneShape shape = SceneShape::circle;
+    SceneShape shape = SceneShape::Circle;
     std::size_t colour = 0;  // of shape_colours
     std::string text = {};
 
@@ -26,7 +26,7 @@ struct ScenePlan {
     std::vector<std::string> asked = {};  // what the question names, where it is not drawn from the finished scene
 };
 
-ScenePlan draw_plan(SceneTask task, const SceneSettings& settings, data::Draws& draws);
+ScenePlan draw_plan(SceneTask task, const SceneSettings& settings, data::RandomSequence& draws);
 
 std::string name_of(const SceneThing& thing, const SceneSettings& settings);
 std::string group_of(const SceneThing& thing, const SceneSettings& settings);

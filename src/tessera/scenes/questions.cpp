@@ -27,7 +27,7 @@ std::vector<const SceneObject*> left_to_right(std::span<const SceneObject> objec
 
 std::string several(std::size_t count, const SceneObject& object) {
     static constexpr const char* numbers[] = {"no", "one", "two", "three", "four", "five", "six"};
-    if (object.kind == SceneObject::Kind::text) {
+    if (object.kind == SceneObject::Kind::Text) {
         const bool is_number = std::isdigit(static_cast<unsigned char>(object.name[0])) != 0;
         return text_of(is_number ? "the number " : "the word ", object.name);
     }
@@ -50,15 +50,15 @@ struct Direction {
 };
 constexpr Direction directions[] = {{"left of", 1, 0}, {"right of", -1, 0}, {"above", 0, 1}, {"below", 0, -1}};
 
-enum class Holds : std::uint8_t { no, unclear, yes };
+enum class Holds : std::uint8_t { No, Unclear, Yes };
 
 // Within 45 degrees of the direction, and not near the edges of that.
 Holds stands(const Box& box, const Direction& direction, const Box& from, std::int64_t size) {
     const std::int64_t x = twice_x(from) - twice_x(box), y = twice_y(from) - twice_y(box);
     const std::int64_t along = x * direction.across + y * direction.down;
     const std::int64_t beside = std::abs(x * direction.down) + std::abs(y * direction.across);
-    if (along <= beside - size / 6) return Holds::no;
-    return along >= beside + size / 6 ? Holds::yes : Holds::unclear;
+    if (along <= beside - size / 6) return Holds::No;
+    return along >= beside + size / 6 ? Holds::Yes : Holds::Unclear;
 }
 
 // Adds "<loc…><loc…><loc…><loc…> name" to those before it.
@@ -107,7 +107,8 @@ std::optional<SceneQuestion> ask_caption(std::span<const SceneObject> objects, s
     return question;
 }
 
-std::optional<SceneQuestion> ask_where(std::span<const SceneObject> objects, std::int64_t size, data::Draws& draws) {
+std::optional<SceneQuestion> ask_where(std::span<const SceneObject> objects, std::int64_t size,
+                                       data::RandomSequence& draws) {
     std::vector<SceneQuestion> clear;
     for (const SceneObject& asked : objects)
         for (const Direction& direction : directions) {
@@ -116,9 +117,9 @@ std::optional<SceneQuestion> ask_where(std::span<const SceneObject> objects, std
             for (const SceneObject& other : objects) {
                 if (&other == &asked) continue;
                 const Holds holds = stands(other.box, direction, asked.box, size);
-                if (other.name == asked.name || holds == Holds::unclear || (holds == Holds::yes && answer))
+                if (other.name == asked.name || holds == Holds::Unclear || (holds == Holds::Yes && answer))
                     is_clear = false;
-                if (holds == Holds::yes) answer = &other;
+                if (holds == Holds::Yes) answer = &other;
             }
             if (is_clear && answer)
                 clear.push_back(
@@ -130,7 +131,7 @@ std::optional<SceneQuestion> ask_where(std::span<const SceneObject> objects, std
 
 SceneQuestion ask_count(std::span<const SceneObject> objects, const std::string& name) {
     const auto count = std::count_if(objects.begin(), objects.end(), [&](const SceneObject& object) {
-        return object.kind != SceneObject::Kind::text && (object.name == name || object.group == name);
+        return object.kind != SceneObject::Kind::Text && (object.name == name || object.group == name);
     });
     return {text_of("answer en how many ", plural_of(name), " are there?"), std::to_string(count)};
 }
@@ -153,14 +154,14 @@ SceneQuestion ask_detect(std::span<const SceneObject> objects, std::span<const s
 SceneQuestion ask_detect_all(std::span<const SceneObject> objects, std::int64_t size) {
     SceneQuestion question{.prefix = "detect all"};
     for (const SceneObject* object : left_to_right(objects))
-        if (object->kind != SceneObject::Kind::text) append_detection(question.suffix, *object, size);
+        if (object->kind != SceneObject::Kind::Text) append_detection(question.suffix, *object, size);
     return question;
 }
 
 SceneQuestion ask_ocr(std::span<const SceneObject> objects) {
     SceneQuestion question{.prefix = "ocr"};
     for (const SceneObject& object : objects)
-        if (object.kind == SceneObject::Kind::text)
+        if (object.kind == SceneObject::Kind::Text)
             question.suffix += text_of(question.suffix.empty() ? "" : " ", object.name);
     return question;
 }

@@ -18,8 +18,8 @@
 namespace tessera::scenes {
 
 struct SceneObject {
-    enum class Kind : std::uint8_t { object, shape, text };
-    Kind kind = Kind::object;
+    enum class Kind : std::uint8_t { Object, Shape, Text };
+    Kind kind = Kind::Object;
     std::string name = {};          // "dog", "red circle", or the text itself
     std::string group = {};         // "dog", "circle": what it is counted under, too
     data::Detection::Box box = {};  // in pixels, right and bottom one past the last
@@ -29,10 +29,11 @@ struct SceneQuestion {
     std::string prefix = {}, suffix = {};
 };
 
-// Each gives nothing where the picture leaves the answer open: two things side by side and yet one above the other,
+// Each gives nothing where the image leaves the answer open: two things side by side and yet one above the other,
 // say.
 std::optional<SceneQuestion> ask_caption(std::span<const SceneObject> objects, std::int64_t size);
-std::optional<SceneQuestion> ask_where(std::span<const SceneObject> objects, std::int64_t size, data::Draws& draws);
+std::optional<SceneQuestion> ask_where(std::span<const SceneObject> objects, std::int64_t size,
+                                       data::RandomSequence& draws);
 // How many have this name, or are of this group.
 SceneQuestion ask_count(std::span<const SceneObject> objects, const std::string& name);
 // The names in the order they are given, each thing of a name from left to right.

@@ -41,7 +41,7 @@ SceneComposer::SceneComposer(SceneSettings settings)
 
 std::string SceneComposer::where(std::int64_t index) const { return text_of(settings_.source, ": scene ", index); }
 
-SceneTask SceneComposer::draw_task(data::Draws draws) const {
+SceneTask SceneComposer::draw_task(data::RandomSequence draws) const {
     const auto& weights = settings_.weights;
     std::int64_t place = draws.below(std::accumulate(weights.begin(), weights.end(), std::int64_t{0}));
     std::size_t task = 0;
@@ -50,9 +50,9 @@ SceneTask SceneComposer::draw_task(data::Draws draws) const {
 }
 
 // How a thing looks at one of the sizes.
-PlacedThing SceneComposer::draw_look(const SceneThing& thing, std::size_t size, data::Draws& draws) const {
+PlacedThing SceneComposer::draw_look(const SceneThing& thing, std::size_t size, data::RandomSequence& draws) const {
     PlacedThing placed;
-    if (thing.kind == Kind::shape) {
+    if (thing.kind == Kind::Shape) {
         placed.colour = varied(shape_colours[thing.colour].colour, draws);
         placed.own = coloured(shapes_[static_cast<std::size_t>(thing.shape)][size], placed.colour);
         return placed;
@@ -60,14 +60,14 @@ PlacedThing SceneComposer::draw_look(const SceneThing& thing, std::size_t size, 
     const auto pick = [&](const auto& list) -> const auto& {
         return list[static_cast<std::size_t>(draws.below(static_cast<std::int64_t>(list.size())))];
     };
-    const ScenePicture& picture = pick(pick(subjects_[thing.subject].styles));
-    placed.colour = picture.mean;
-    placed.sprite = &picture.sizes[size];
+    const SceneImage& image = pick(pick(subjects_[thing.subject].styles));
+    placed.colour = image.mean;
+    placed.sprite = &image.sizes[size];
     placed.mirrored = draws.below(2) == 0;
     return placed;
 }
 
-PlacedThing SceneComposer::draw_writing(const SceneThing& thing, data::Draws& draws) const {
+PlacedThing SceneComposer::draw_writing(const SceneThing& thing, data::RandomSequence& draws) const {
     const std::int64_t font = draws.below(fonts_.size());
     const std::int64_t height = settings_.size * (15 + draws.below(18)) / 100, widest = settings_.size * 92 / 100;
     Mask mask = fonts_.line(font, thing.text, height);
@@ -79,13 +79,13 @@ PlacedThing SceneComposer::draw_writing(const SceneThing& thing, data::Draws& dr
 }
 
 // The things of a plan for which there is room; each is tried at smaller sizes before it is left out.
-std::vector<PlacedThing> SceneComposer::place(const ScenePlan& plan, data::Draws& draws) const {
+std::vector<PlacedThing> SceneComposer::place(const ScenePlan& plan, data::RandomSequence& draws) const {
     std::vector<PlacedThing> things;
     std::vector<data::Detection::Box> taken;
     const SizeRange range = size_ranges[std::min(plan.things.size(), std::size(size_ranges) - 1)];
     for (const SceneThing& thing : plan.things) {
         for (std::int64_t size = range.first + draws.below(range.count); size >= 0; --size) {
-            PlacedThing placed = thing.kind == Kind::text ? draw_writing(thing, draws)
+            PlacedThing placed = thing.kind == Kind::Text ? draw_writing(thing, draws)
                                                           : draw_look(thing, static_cast<std::size_t>(size), draws);
             const auto box = draw_place(placed.shown().width, placed.shown().height, taken, settings_.size, draws);
             if (!box) continue;
@@ -99,27 +99,28 @@ std::vector<PlacedThing> SceneComposer::place(const ScenePlan& plan, data::Draws
 }
 
 std::optional<SceneQuestion> SceneComposer::ask(const ScenePlan& plan, SceneTask task,
-                                                std::span<const SceneObject> objects, data::Draws& draws) const {
+                                                std::span<const SceneObject> objects,
+                                                data::RandomSequence& draws) const {
     if (objects.size() < plan.things.size()) return std::nullopt;
     switch (task) {
-        case SceneTask::caption: return ask_caption(objects, settings_.size);
-        case SceneTask::count: return ask_count(objects, plan.asked.front());
-        case SceneTask::where: return ask_where(objects, settings_.size, draws);
-        case SceneTask::detect: return ask_detect(objects, plan.asked, settings_.size);
-        case SceneTask::detect_all: return ask_detect_all(objects, settings_.size);
-        case SceneTask::ocr: break;
+        case SceneTask::Caption: return ask_caption(objects, settings_.size);
+        case SceneTask::Count: return ask_count(objects, plan.asked.front());
+        case SceneTask::Where: return ask_where(objects, settings_.size, draws);
+        case SceneTask::Detect: return ask_detect(objects, plan.asked, settings_.size);
+        case SceneTask::DetectAll: return ask_detect_all(objects, settings_.size);
+        case SceneTask::Ocr: break;
     }
     return ask_ocr(objects);
 }
 
 SceneComposition SceneComposer::compose(std::int64_t index) const {
-    check(index >= 0 && index < settings_.pictures, settings_.source, ": no scene ", index, "; there are ",
-          settings_.pictures);
+    check(index >= 0 && index < settings_.images, settings_.source, ": no scene ", index, "; there are ",
+          settings_.images);
     const RandomKey key = RandomKey{settings_.seed, 0}.child(static_cast<std::uint64_t>(index));
-    SceneComposition scene{.task = draw_task(data::Draws(key.child(0)))};
+    SceneComposition scene{.task = draw_task(data::RandomSequence(key.child(0)))};
     for (std::uint64_t attempt = 0; attempt < attempts; ++attempt) {
         const RandomKey own = key.child(1 + attempt);
-        data::Draws draws(own.child(0));
+        data::RandomSequence draws(own.child(0));
         const ScenePlan plan = draw_plan(scene.task, settings_, draws);
         scene.things = place(plan, draws);
         scene.background = own.child(1);

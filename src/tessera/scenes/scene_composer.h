@@ -18,7 +18,7 @@ struct PlacedThing {
 };
 
 struct SceneComposition {
-    SceneTask task = SceneTask::caption;
+    SceneTask task = SceneTask::Caption;
     std::vector<PlacedThing> things = {};
     SceneQuestion question = {};
     RandomKey background = {};
@@ -35,12 +35,12 @@ class SceneComposer {
     std::string where(std::int64_t index) const;  // "FILE: scene N"
 
    private:
-    SceneTask draw_task(data::Draws draws) const;
-    PlacedThing draw_look(const SceneThing& thing, std::size_t size, data::Draws& draws) const;
-    PlacedThing draw_writing(const SceneThing& thing, data::Draws& draws) const;
-    std::vector<PlacedThing> place(const ScenePlan& plan, data::Draws& draws) const;
+    SceneTask draw_task(data::RandomSequence draws) const;
+    PlacedThing draw_look(const SceneThing& thing, std::size_t size, data::RandomSequence& draws) const;
+    PlacedThing draw_writing(const SceneThing& thing, data::RandomSequence& draws) const;
+    std::vector<PlacedThing> place(const ScenePlan& plan, data::RandomSequence& draws) const;
     std::optional<SceneQuestion> ask(const ScenePlan& plan, SceneTask task, std::span<const SceneObject> objects,
-                                     data::Draws& draws) const;
+                                     data::RandomSequence& draws) const;
 
     SceneSettings settings_;
     std::vector<SceneSubject> subjects_;

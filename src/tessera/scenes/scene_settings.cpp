@@ -15,7 +15,7 @@ using formats::Config;
 using formats::Json;
 
 constexpr std::int64_t least_size = 32, largest_size = 448;  // locations name every pixel's edge up to there
-constexpr std::int64_t most_pictures = std::int64_t{1} << 40, most_names = 1000, heaviest = 1'000'000;
+constexpr std::int64_t most_images = std::int64_t{1} << 40, most_names = 1000, heaviest = 1'000'000;
 constexpr std::size_t longest_name = 40;
 
 constexpr const char* keys[] = {"size",  "pictures", "seed",   "parts", "styles",
@@ -109,7 +109,7 @@ SceneSettings read_scene_settings(const Config& file) {
             file.reject(key, text_of("no key of a scene set; there are ", listed(keys)));
     SceneSettings settings{.source = file.source()};
     settings.size = within(file, "size", file.integer("size", settings.size), least_size, largest_size);
-    settings.pictures = within(file, "pictures", file.integer("pictures"), 1, most_pictures);
+    settings.images = within(file, "pictures", file.integer("pictures"), 1, most_images);
     settings.seed = static_cast<std::uint64_t>(within(file, "seed", file.integer("seed", 0), 0, INT64_MAX));
     settings.parts = found_from(file.source(), file.text("parts", "data"));
     settings.styles = names_in(file, "styles");
@@ -122,11 +122,11 @@ SceneSettings read_scene_settings(const Config& file) {
     settings.weights = task_weights(file);
     const bool shows_things = settings.shapes || !settings.objects.empty();
     const auto weight = [&](SceneTask task) { return settings.weights[static_cast<std::size_t>(task)]; };
-    if (settings.fonts.empty() && weight(SceneTask::ocr) > 0) file.reject("fonts", "the task ocr needs at least one");
+    if (settings.fonts.empty() && weight(SceneTask::Ocr) > 0) file.reject("fonts", "the task ocr needs at least one");
     if (!shows_things) file.reject("styles", "without styles and shapes there is nothing to show");
-    if (!settings.shapes && settings.objects.size() < 2 && weight(SceneTask::where) + weight(SceneTask::count) > 0)
+    if (!settings.shapes && settings.objects.size() < 2 && weight(SceneTask::Where) + weight(SceneTask::Count) > 0)
         file.reject("objects", "the tasks count and where need at least two, or shapes");
-    if (settings.most < 2 && weight(SceneTask::where) > 0) file.reject("most", "the task where needs at least two");
+    if (settings.most < 2 && weight(SceneTask::Where) > 0) file.reject("most", "the task where needs at least two");
     return settings;
 }
 

@@ -1,4 +1,4 @@
-// A scene set in a file ending in `.scenes.json`: what its pictures are made of and what is asked about them.
+// A scene set in a file ending in `.scenes.json`: what its images are made of and what is asked about them.
 //
 //     {"size": 112, "pictures": 200000, "seed": 1, "styles": ["google", "twitter"], "fonts": "train",
 //      "tasks": {"caption": 1, "count": 1, "where": 1, "detect": 1, "ocr": 1}, "objects": ["dog", "cup"]}
@@ -14,17 +14,17 @@
 
 namespace tessera::scenes {
 
-enum class SceneTask : std::uint8_t { caption, count, where, detect, ocr, detect_all };
+enum class SceneTask : std::uint8_t { Caption, Count, Where, Detect, Ocr, DetectAll };
 constexpr std::size_t scene_tasks = 6;
 constexpr std::array<const char*, scene_tasks> scene_task_names = {"caption", "count", "where",
                                                                    "detect",  "ocr",   "detect-all"};
-constexpr bool tells_boxes(SceneTask task) { return task == SceneTask::detect || task == SceneTask::detect_all; }
+constexpr bool tells_boxes(SceneTask task) { return task == SceneTask::Detect || task == SceneTask::DetectAll; }
 
 constexpr std::int64_t most_scene_things = 5;
 
 struct SceneSettings {
     std::string source = {};
-    std::int64_t size = 112, pictures = 0;
+    std::int64_t size = 112, images = 0;
     std::uint64_t seed = 0;
     std::string parts = {};                              // the folder that holds emoji/, clip-art/ and perhaps fonts/
     std::vector<std::string> styles = {};                // of emoji, or clip-art

@@ -60,7 +60,7 @@ std::vector<std::string> default_objects() {
     return names;
 }
 
-std::vector<std::string> picture_names(const std::string& object, bool is_clip_art) {
+std::vector<std::string> image_names(const std::string& object, bool is_clip_art) {
     for (const Known& known : known_objects())
         if (object == known.name) return is_clip_art ? known.clip_art : known.emoji;
     return {object};

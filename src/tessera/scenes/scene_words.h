@@ -8,8 +8,8 @@
 namespace tessera::scenes {
 
 std::vector<std::string> default_objects();
-// What the pictures that show an object are called; the object's own name where it is none of the default ones.
-std::vector<std::string> picture_names(const std::string& object, bool is_clip_art);
+// What the images that show an object are called; the object's own name where it is none of the default ones.
+std::vector<std::string> image_names(const std::string& object, bool is_clip_art);
 
 bool is_shape_word(std::string_view word);  // "circle", …
 

@@ -23,7 +23,7 @@ Scene texts_of(SceneComposition composition) {
     scene.prefix = std::move(composition.question.prefix);
     scene.suffix = std::move(composition.question.suffix);
     for (const SceneObject& object : scene.objects)
-        if (object.kind == SceneObject::Kind::text) scene.text = object.name;
+        if (object.kind == SceneObject::Kind::Text) scene.text = object.name;
     return scene;
 }
 
@@ -45,11 +45,11 @@ formats::Image Scenes::background_at(std::int64_t index) const {
 
 Scene Scenes::at(std::int64_t index) const {
     SceneComposition composition = composer_->compose(index);
-    formats::Image picture = background_of(composition, settings().size);
+    formats::Image image = background_of(composition, settings().size);
     for (const PlacedThing& thing : composition.things)
-        lay(picture, thing.shown(), thing.object.box.left, thing.object.box.top, thing.mirrored);
+        lay(image, thing.shown(), thing.object.box.left, thing.object.box.top, thing.mirrored);
     Scene scene = texts_of(std::move(composition));
-    scene.picture = std::move(picture);
+    scene.image = std::move(image);
     return scene;
 }
 

@@ -31,10 +31,10 @@ bool is_inside(std::span<const Point> corners, Point at) {
 
 bool is_covered(SceneShape shape, Point at) {
     switch (shape) {
-        case SceneShape::circle: return (at.x - 512) * (at.x - 512) + (at.y - 512) * (at.y - 512) <= 512 * 512;
-        case SceneShape::square: return true;
-        case SceneShape::triangle: return is_inside(triangle_points, at);
-        case SceneShape::star: return is_inside(star_points, at);
+        case SceneShape::Circle: return (at.x - 512) * (at.x - 512) + (at.y - 512) * (at.y - 512) <= 512 * 512;
+        case SceneShape::Square: return true;
+        case SceneShape::Triangle: return is_inside(triangle_points, at);
+        case SceneShape::Star: return is_inside(star_points, at);
     }
     return false;
 }
@@ -51,12 +51,12 @@ Mask drawn(SceneShape shape) {
 }  // namespace
 
 Mask shape_mask(SceneShape shape, std::int64_t side) {
-    static const std::array<Mask, shape_names.size()> drawings = {drawn(SceneShape::circle), drawn(SceneShape::square),
-                                                                  drawn(SceneShape::triangle), drawn(SceneShape::star)};
+    static const std::array<Mask, shape_names.size()> drawings = {drawn(SceneShape::Circle), drawn(SceneShape::Square),
+                                                                  drawn(SceneShape::Triangle), drawn(SceneShape::Star)};
     return scaled(drawings[static_cast<std::size_t>(shape)], side, side);
 }
 
-Colour varied(Colour colour, data::Draws& draws) {
+Colour varied(Colour colour, data::RandomSequence& draws) {
     constexpr std::int64_t most = 14;
     for (std::uint8_t& channel : colour)
         channel =

@@ -8,7 +8,7 @@
 
 namespace tessera::scenes {
 
-enum class SceneShape : std::uint8_t { circle, square, triangle, star };
+enum class SceneShape : std::uint8_t { Circle, Square, Triangle, Star };
 constexpr std::array<const char*, 4> shape_names = {"circle", "square", "triangle", "star"};
 
 struct NamedColour {
@@ -22,6 +22,7 @@ constexpr NamedColour shape_colours[] = {
 };
 
 Mask shape_mask(SceneShape shape, std::int64_t side);
-Colour varied(Colour colour, data::Draws& draws);  // a little lighter, darker or otherwise off; the name stays right
+Colour varied(Colour colour,
+              data::RandomSequence& draws);  // a little lighter, darker or otherwise off; the name stays right
 
 }  // namespace tessera::scenes

@@ -1,4 +1,4 @@
-// Small pictures with transparency: cut out, scaled and laid onto others, all in whole numbers, so that every machine
+// Small images with transparency: cut out, scaled and laid onto others, all in whole numbers, so that every machine
 // makes the same bits.
 #pragma once
 
@@ -35,7 +35,7 @@ Sprite coloured(const Mask& mask, Colour colour);
 Sprite scaled(const Sprite& sprite, std::int64_t side);
 Mask scaled(const Mask& mask, std::int64_t width, std::int64_t height);
 
-// With its upper left corner there; all of it must lie within the picture.
+// With its upper left corner there; all of it must lie within the image.
 void lay(formats::Image& onto, const Sprite& sprite, std::int64_t left, std::int64_t top, bool mirrored);
 
 }  // namespace tessera::scenes

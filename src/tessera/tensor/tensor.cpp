@@ -74,7 +74,7 @@ T* Tensor::data() const {
 
 template <class T>
 std::vector<T> Tensor::to_vector() const {
-    const Tensor host = detach().to(cpu).to(dtype_of<T>).contiguous_copy_if_needed();
+    const Tensor host = detach().to(cpu).to(dtype_of<T>).contiguous();
     const T* start = host.data<T>();
     return std::vector<T>(start, start + host.elements());
 }
@@ -96,11 +96,11 @@ Tensor Tensor::clone() const {
     return out;
 }
 
-Tensor Tensor::contiguous_copy_if_needed() const { return is_contiguous() ? *this : clone(); }
+Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
 
 Tensor Tensor::to(Device target) const {
     if (target == device()) return *this;
-    const Tensor dense = contiguous_copy_if_needed();
+    const Tensor dense = contiguous();
     Tensor out = empty(shape_, dtype_, target);
     const DeviceKind kind = target.kind == DeviceKind::CPU ? device().kind : target.kind;
     driver(kind).copy(out.storage_->data(), target, dense.view().data, device(), out.storage_->bytes());

@@ -74,7 +74,7 @@ class Tensor {
     Tensor with_layout(Shape shape, Shape strides, std::int64_t offset) const;
     Tensor detach() const;  // the same storage, no gradient
     Tensor clone() const;   // contiguous, own storage
-    Tensor contiguous_copy_if_needed() const;
+    Tensor contiguous() const;
     Tensor to(Device device) const;
     Tensor to(DType dtype) const;
     void copy_from(const Tensor& source) const;  // same shape; converts dtype; writes into this tensor's storage

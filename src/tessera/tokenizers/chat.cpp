@@ -6,12 +6,12 @@ namespace tessera::tokenizers {
 
 using formats::Json;
 
-Json chat_message(const std::string& role, const std::string& text, int pictures) {
+Json chat_message(const std::string& role, const std::string& text, int images) {
     Json message = Json::object();
     message.set("role", role);
-    if (pictures == 0) return message.set("content", text);
+    if (images == 0) return message.set("content", text);
     Json parts = Json::array();
-    for (int i = 0; i < pictures; ++i) parts.push_back(Json::object().set("type", "image"));
+    for (int i = 0; i < images; ++i) parts.push_back(Json::object().set("type", "image"));
     if (!text.empty()) parts.push_back(Json::object().set("type", "text").set("text", text));
     return message.set("content", std::move(parts));
 }

@@ -18,8 +18,8 @@ struct ChatOptions {
     RenderOptions rendering = {};
 };
 
-// {"role": …, "content": …}; with pictures the content is a list of parts, the pictures first.
-formats::Json chat_message(const std::string& role, const std::string& text, int pictures = 0);
+// {"role": …, "content": …}; with images the content is a list of parts, the images first.
+formats::Json chat_message(const std::string& role, const std::string& text, int images = 0);
 
 // What a template sees: messages, tools, documents, add_generation_prompt, bos_token, eos_token, …
 formats::Json chat_values(const Tokenizer& tokenizer, const formats::Json& messages, const ChatOptions& options = {});

@@ -122,18 +122,18 @@ Merges merges_of(const Ranks& ranks, const std::string& source) {
 
 std::shared_ptr<Tokenizer> open(const std::filesystem::path& path) {
     const MappedFile mapped(path);
-    return parse_rank_file({reinterpret_cast<const char*>(mapped.data()), mapped.bytes()},
-                           read_tokenizer_config(formats::folder_of(path)), path.string());
+    return parse_tiktoken_file({reinterpret_cast<const char*>(mapped.data()), mapped.bytes()},
+                               read_tokenizer_config(formats::folder_of(path)), path.string());
 }
 
 const RegisterTokenizerFile registered[] = {
-    RegisterTokenizerFile({.in_folder = "tokenizer.model", .rank = 4, .fits = is_rank_file, .open = open}),
-    RegisterTokenizerFile({.in_folder = "tokenizer.tiktoken", .rank = 5, .fits = is_rank_file, .open = open}),
+    RegisterTokenizerFile({.in_folder = "tokenizer.model", .rank = 4, .fits = is_tiktoken_file, .open = open}),
+    RegisterTokenizerFile({.in_folder = "tokenizer.tiktoken", .rank = 5, .fits = is_tiktoken_file, .open = open}),
 };
 
 }  // namespace
 
-bool is_rank_file(const std::filesystem::path& path) {
+bool is_tiktoken_file(const std::filesystem::path& path) {
     if (path.extension() == ".tiktoken") return true;
     if (path.extension() != ".model") return false;
     std::ifstream file(path, std::ios::binary);
@@ -146,8 +146,8 @@ bool is_rank_file(const std::filesystem::path& path) {
            line.find_first_not_of("0123456789\r", space + 1) == std::string_view::npos;
 }
 
-std::shared_ptr<Tokenizer> parse_rank_file(std::string_view text, const TokenizerConfig& config,
-                                           const std::string& source) {
+std::shared_ptr<Tokenizer> parse_tiktoken_file(std::string_view text, const TokenizerConfig& config,
+                                               const std::string& source) {
     Ranks ranks = read_ranks(text, source);
     const Merges merges = merges_of(ranks, source);
     const std::int64_t count = ranks.vocabulary.count();

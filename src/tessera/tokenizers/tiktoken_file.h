@@ -12,8 +12,8 @@
 
 namespace tessera::tokenizers {
 
-bool is_rank_file(const std::filesystem::path& file);  // by its first line
-std::shared_ptr<Tokenizer> parse_rank_file(std::string_view text, const TokenizerConfig& config,
-                                           const std::string& source);
+bool is_tiktoken_file(const std::filesystem::path& file);  // by its first line
+std::shared_ptr<Tokenizer> parse_tiktoken_file(std::string_view text, const TokenizerConfig& config,
+                                               const std::string& source);
 
 }  // namespace tessera::tokenizers

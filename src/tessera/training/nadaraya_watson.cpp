@@ -33,7 +33,7 @@ struct LeftOut {
 
 LeftOut left_out(const Points& points) {
     const auto count = static_cast<std::int64_t>(points.x.size());
-    check(count > 1, "a point can only be foretold from others, and there is ", count);
+    check(count > 1, "a point can only be predicted from others, and there is ", count);
     Numbers keys, values;
     for (std::size_t i = 0; i < points.x.size(); ++i)
         for (std::size_t k = 0; k < points.x.size(); ++k)
@@ -49,7 +49,7 @@ LeftOut left_out(const Points& points) {
 Tensor error_of(const LeftOut& data, ops::PoolingKernel kernel, const Tensor& log_width) {
     const Tensor per_width = ops::exp(ops::neg(log_width));
     const Tensor found =
-        ops::kernel_pooling(ops::mul(data.queries, per_width), ops::mul(data.keys, per_width), data.values, kernel, 1);
+        ops::nadaraya_watson(ops::mul(data.queries, per_width), ops::mul(data.keys, per_width), data.values, kernel, 1);
     const Tensor gap = ops::sub(found, data.targets);
     return ops::mean(ops::mul(gap, gap), {0, 1, 2});
 }
@@ -111,14 +111,14 @@ std::vector<double> pooling_weights(const Points& points, std::span<const double
     // What a query takes of the i-th unit vector is its weight for the i-th point.
     Numbers units(static_cast<std::size_t>(count * count), 0);
     for (std::int64_t i = 0; i < count; ++i) units[static_cast<std::size_t>(i * (count + 1))] = 1;
-    return ops::kernel_pooling(column(queries), column(points.x), Tensor::from(units, {count, count}), settings.kernel,
-                               settings.width)
+    return ops::nadaraya_watson(column(queries), column(points.x), Tensor::from(units, {count, count}), settings.kernel,
+                                settings.width)
         .to_vector<double>();
 }
 
 std::vector<double> pooled(const Points& points, std::span<const double> queries, const PoolingSettings& settings) {
     const NoGrad no_grad;
-    return ops::kernel_pooling(column(queries), column(points.x), column(points.y), settings.kernel, settings.width)
+    return ops::nadaraya_watson(column(queries), column(points.x), column(points.y), settings.kernel, settings.width)
         .to_vector<double>();
 }
 
@@ -129,7 +129,7 @@ double left_out_error(const Points& points, const PoolingSettings& settings) {
 
 std::vector<WidthStep> learn_width(const Points& points, const PoolingSettings& start, std::int64_t steps,
                                    double learning_rate) {
-    check(start.kernel != ops::PoolingKernel::boxcar, "the boxcar is flat: its width cannot be learned by gradients");
+    check(start.kernel != ops::PoolingKernel::Boxcar, "the boxcar is flat: its width cannot be learned by gradients");
     const LeftOut data = left_out(points);
     double log_width = std::log(start.width);
     std::vector<WidthStep> path;

@@ -3,7 +3,7 @@
 //
 //     f(x) = Σ_i α(x, x_i) y_i,   α(x, x_i) = K((x − x_i) / w) / Σ_j K((x − x_j) / w)
 //
-// Nothing is learned but the width w, by descent on the error of each point as foretold from all others.
+// Nothing is learned but the width w, by descent on the error of each point as predicted from all others.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ double noiseless(double x);
 Points read_points(const std::filesystem::path& file);
 
 struct PoolingSettings {
-    ops::PoolingKernel kernel = ops::PoolingKernel::gaussian;
+    ops::PoolingKernel kernel = ops::PoolingKernel::Gaussian;
     double width = 1;
 };
 
@@ -36,7 +36,7 @@ std::vector<double> pooling_weights(const Points& points, std::span<const double
                                     const PoolingSettings& settings);
 std::vector<double> pooled(const Points& points, std::span<const double> queries, const PoolingSettings& settings);
 
-// The mean squared error of each point, foretold from all others.
+// The mean squared error of each point, predicted from all others.
 double left_out_error(const Points& points, const PoolingSettings& settings);
 
 struct WidthStep {

@@ -23,8 +23,8 @@ using formats::Json;
 constexpr const char* named[] = {"<pad>", "</s>", "<s>", "<unk>", "<mask>"};
 constexpr const char* roles[] = {"pad_token", "eos_token", "bos_token", "unk_token", "mask_token"};
 
-const char* name_of(MadeOf kind) { return made_of_names[static_cast<std::size_t>(kind)]; }
-bool is_learned(MadeOf kind) { return kind >= MadeOf::bpe; }
+const char* name_of(TokenizerKind kind) { return tokenizer_kind_names[static_cast<std::size_t>(kind)]; }
+bool is_learned(TokenizerKind kind) { return kind >= TokenizerKind::Bpe; }
 
 using Pieces = std::set<std::string>;
 
@@ -43,7 +43,7 @@ void collect_characters(std::string_view text, Pieces& characters) {
 
 using Collect = void(std::string_view text, Pieces& pieces);
 
-// Of a line with a picture, its path is no text.
+// Of a line with an image, its path is no text.
 void collect_texts(const Json& value, Collect& collect, Pieces& pieces) {
     if (value.is_string()) collect(value.as_string(), pieces);
     if (value.is_object())
@@ -127,10 +127,11 @@ struct Parts {
     Json pre_tokenizer = {}, decoder = {}, model = {};
 };
 
-Parts parts_of(MadeOf kind, Json vocabulary) {
+Parts parts_of(TokenizerKind kind, Json vocabulary) {
     switch (kind) {
-        case MadeOf::bytes: return {byte_level(), byte_level(), pairs_without_merges(std::move(vocabulary), false)};
-        case MadeOf::words:
+        case TokenizerKind::Bytes:
+            return {byte_level(), byte_level(), pairs_without_merges(std::move(vocabulary), false)};
+        case TokenizerKind::Words:
             return {Json::object().set("type", "Whitespace"), Json(), list_of_words(std::move(vocabulary))};
         default: break;
     }
@@ -143,7 +144,7 @@ std::vector<std::string> sentinel_tokens(std::int64_t count) {
     return tokens;
 }
 
-void learn_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
+void learn_tokenizer(const TokenizerSpec& wanted, const fs::path& folder) {
     const std::vector<fs::path> corpus = data::files_ending(wanted.data, {".txt", ".text", ".md", ".tsv"});
     for (const fs::path& file : corpus)
         check(!data::is_json_lines(file), file.string(), ": a ", name_of(wanted.kind),
@@ -152,7 +153,7 @@ void learn_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
         .kind = name_of(wanted.kind), .vocabulary = wanted.vocabulary, .report = wanted.report};
     const tokenizers::TokenizerFrame frame = tokenizers::frame_of(training);
     for (const char* token : {"<pad>", "</s>", "<s>"}) {
-        const bool has_own = wanted.kind == MadeOf::bpe || wanted.kind == MadeOf::wordpiece ||
+        const bool has_own = wanted.kind == TokenizerKind::Bpe || wanted.kind == TokenizerKind::Wordpiece ||
                              std::find(frame.special.begin(), frame.special.end(), token) != frame.special.end();
         if (!has_own) training.special.emplace_back(token);
     }
@@ -165,13 +166,13 @@ void learn_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
 
 }  // namespace
 
-void make_tokenizer(const MadeTokenizer& wanted, const fs::path& folder) {
+void make_tokenizer(const TokenizerSpec& wanted, const fs::path& folder) {
     if (is_learned(wanted.kind)) return learn_tokenizer(wanted, folder);
     std::vector<std::string> special(std::begin(named), std::end(named));
     for (std::string& sentinel : sentinel_tokens(wanted.sentinels)) special.push_back(std::move(sentinel));
-    const Pieces pieces = wanted.kind == MadeOf::bytes   ? all_bytes()
-                          : wanted.kind == MadeOf::words ? pieces_of(wanted.data, collect_words)
-                                                         : pieces_of(wanted.data, collect_characters);
+    const Pieces pieces = wanted.kind == TokenizerKind::Bytes   ? all_bytes()
+                          : wanted.kind == TokenizerKind::Words ? pieces_of(wanted.data, collect_words)
+                                                                : pieces_of(wanted.data, collect_characters);
     Json vocabulary = Json::object(), added = Json::array(), sentinels = Json::array();
     for (std::size_t id = 0; id < special.size(); ++id) {
         vocabulary.set(special[id], id);

@@ -12,11 +12,11 @@
 
 namespace tessera::training {
 
-enum class MadeOf : std::uint8_t { characters, bytes, words, bpe, unigram, wordpiece };
-constexpr const char* made_of_names[] = {"characters", "bytes", "words", "bpe", "unigram", "wordpiece"};
+enum class TokenizerKind : std::uint8_t { Characters, Bytes, Words, Bpe, Unigram, Wordpiece };
+constexpr const char* tokenizer_kind_names[] = {"characters", "bytes", "words", "bpe", "unigram", "wordpiece"};
 
-struct MadeTokenizer {
-    MadeOf kind = MadeOf::characters;
+struct TokenizerSpec {
+    TokenizerKind kind = TokenizerKind::Characters;
     std::vector<std::string> data = {};
     std::int64_t vocabulary = 4000;  // of one that is learned
     std::int64_t sentinels = 0;      // <extra_id_0> and so on
@@ -25,9 +25,9 @@ struct MadeTokenizer {
 };
 
 // By the names of the kinds: "characters" and so on.
-inline std::optional<MadeOf> made_of(const std::string& name) {
-    for (std::size_t kind = 0; kind < std::size(made_of_names); ++kind)
-        if (name == made_of_names[kind]) return static_cast<MadeOf>(kind);
+inline std::optional<TokenizerKind> tokenizer_kind(const std::string& name) {
+    for (std::size_t kind = 0; kind < std::size(tokenizer_kind_names); ++kind)
+        if (name == tokenizer_kind_names[kind]) return static_cast<TokenizerKind>(kind);
     return std::nullopt;
 }
 
@@ -35,6 +35,6 @@ inline std::optional<MadeOf> made_of(const std::string& name) {
 // sentinels, then what the data is made of, sorted.
 // Those that are learned have the special tokens of `tessera tokenizer train`, and <pad>, </s>, <s> where these lack
 // them.
-void make_tokenizer(const MadeTokenizer& wanted, const std::filesystem::path& folder);
+void make_tokenizer(const TokenizerSpec& wanted, const std::filesystem::path& folder);
 
 }  // namespace tessera::training

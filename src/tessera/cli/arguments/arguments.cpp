@@ -323,7 +323,7 @@ std::optional<int> Arguments::parse(const Texts& arguments) {
     return std::nullopt;
 }
 
-Device device_named(const std::string& name) {
+Device parse_device(const std::string& name) {
     check(name == "cpu" || name == "cuda", "--device: '", name, "' is neither cpu nor cuda");
     const Device device = name == "cuda" ? cuda : cpu;
     check(find_driver(device.kind) != nullptr, "--device ", name, ": this program was built without it");

@@ -50,7 +50,7 @@ class Arguments {
     std::unique_ptr<Implementation> implementation_;
 };
 
-Device device_named(const std::string& name);  // throws where this program or machine has none
+Device parse_device(const std::string& name);  // throws where this program or machine has none
 // "5GB", "500MB", "1.5GiB", "1048576".
 std::int64_t bytes_named(const std::string& text, const char* option);
 

@@ -41,8 +41,8 @@ inference::ContextRule ContextArguments::rule(const inference::TextModel& model,
     check(!shifts || tokens || context > 0, "--context-shift: ", model.path.string(),
           " does not say how long its context is; --ctx does");
     inference::ContextRule rule{.tokens = tokens.value_or(0)};
-    if (goes_on) rule.end = inference::AtContext::go_on;
-    if (shifts) rule.end = inference::AtContext::shift;
+    if (goes_on) rule.end = inference::AtContext::GoOn;
+    if (shifts) rule.end = inference::AtContext::Shift;
     rule.kept = shifts ? kept_by_shift(model, prompts) : 0;
     const std::int64_t room = tokens.value_or(context);
     check(!shifts || room >= rule.kept + 2, "--context-shift: there is nothing to forget of a context of ", room);

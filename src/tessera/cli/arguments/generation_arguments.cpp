@@ -149,8 +149,8 @@ std::string speed_line(const Speed& s) {
     }
     std::snprintf(text, sizeof text,
                   " in %.3f s (%.1f tokens/s), first token after %.3f s, then %lld tokens in %.3f s (%.1f tokens/s)",
-                  s.read_seconds, rate(read, s.read_seconds), s.first_token_seconds, static_cast<long long>(s.fed),
-                  s.step_seconds, rate(s.fed, s.step_seconds));
+                  s.prefill_seconds, rate(read, s.prefill_seconds), s.first_token_seconds,
+                  static_cast<long long>(s.decoded_tokens), s.decode_seconds, rate(s.decoded_tokens, s.decode_seconds));
     return line + text;
 }
 

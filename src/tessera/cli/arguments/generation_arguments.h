@@ -35,8 +35,8 @@ inference::GenerateOptions generate_options(const inference::GenerationSettings&
 
 // "prompt 12 tokens in 0.03 s (400/s) · first token after 0.04 s · 63 tokens in 0.9 s (70/s)"
 struct Speed {
-    std::int64_t prompt_tokens = 0, reused = 0, fed = 0;
-    double read_seconds = 0, step_seconds = 0, first_token_seconds = 0;
+    std::int64_t prompt_tokens = 0, reused = 0, decoded_tokens = 0;
+    double prefill_seconds = 0, decode_seconds = 0, first_token_seconds = 0;
 };
 std::string speed_line(const Speed& speed);
 

@@ -7,30 +7,30 @@
 
 namespace tessera::cli {
 
-void PictureArguments::declare(Arguments& parser) {
+void ImageArguments::declare(Arguments& parser) {
     parser.option("--image FILE", paths,
                   "a PNG, JPEG, WebP or GIF file that the prompt is about; may be repeated (default: none)");
     parser.option(
         "--draw FILE", draw,
-        "draw the boxes of the answer onto a copy of the picture, as PNG or JPEG, e.g. out.png (default: none)");
+        "draw the boxes of the answer onto a copy of the image, as PNG or JPEG, e.g. out.png (default: none)");
 }
 
-std::vector<formats::Image> PictureArguments::read() const {
-    check(draw.empty() || !paths.empty(), "--draw: there is no picture to draw on; --image names one");
+std::vector<formats::Image> ImageArguments::read() const {
+    check(draw.empty() || !paths.empty(), "--draw: there is no image to draw on; --image names one");
     if (!draw.empty()) try {
             check_output_file(draw, formats::image_signature(draw), {paths.begin(), paths.end()});
         } catch (const Error& error) {
             fail("--draw: ", error.what());
         }
-    std::vector<formats::Image> pictures;
-    for (const std::string& path : paths) pictures.push_back(formats::read_image(path));
-    return pictures;
+    std::vector<formats::Image> images;
+    for (const std::string& path : paths) images.push_back(formats::read_image(path));
+    return images;
 }
 
-void PictureArguments::draw_boxes(const std::vector<formats::Image>& pictures,
-                                  const std::vector<data::Detection>& boxes) const {
+void ImageArguments::draw_boxes(const std::vector<formats::Image>& images,
+                                const std::vector<data::Detection>& boxes) const {
     if (draw.empty()) return;
-    formats::Image copy = pictures.front();
+    formats::Image copy = images.front();
     data::draw(copy, boxes);
     formats::write_image(draw, copy);
     std::fprintf(stderr, "%s: %zu %s\n", draw.c_str(), boxes.size(), boxes.size() == 1 ? "box" : "boxes");

@@ -1,4 +1,4 @@
-// The arguments for pictures beside a prompt, and what is done with the boxes in an answer about them.
+// The arguments for images beside a prompt, and what is done with the boxes in an answer about them.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace tessera::cli {
 
-struct PictureArguments {
+struct ImageArguments {
     std::vector<std::string> paths = {};
     std::string draw = {};
 
     void declare(Arguments& parser);
     // Reads them, and refuses what --draw could not write to, before anything slow begins.
     std::vector<formats::Image> read() const;
-    // A copy of the first picture with these boxes, if that was asked for.
-    void draw_boxes(const std::vector<formats::Image>& pictures, const std::vector<data::Detection>& boxes) const;
+    // A copy of the first image with these boxes, if that was asked for.
+    void draw_boxes(const std::vector<formats::Image>& images, const std::vector<data::Detection>& boxes) const;
 };
 
 }  // namespace tessera::cli

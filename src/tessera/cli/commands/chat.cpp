@@ -22,7 +22,7 @@ int chat_command(const std::vector<std::string>& arguments) {
     parser.option("--system,--system-prompt", system,
                   "what the model is told before everything else (default: nothing)");
     parser.option("--image FILE", images,
-                  "a picture to begin with, for a model that looks at them; may be repeated (default: none)");
+                  "an image to begin with, for a model that looks at them; may be repeated (default: none)");
     parser.option("--tokenizer FILE", tokenizer, "a tokenizer's file or folder (default: the model's own)");
     parser.option("--adapter DIR", adapter, "a folder of LoRA adapters to apply to the model (default: none)");
     how.declare_stops(parser, 1024);
@@ -32,15 +32,15 @@ int chat_command(const std::vector<std::string>& arguments) {
     parser.device(device);
     if (const auto status = parser.parse(arguments)) return *status;
     const inference::TextModel model =
-        inference::open_text_model(folder, tokenizer, device_named(device), inference::NeedsTokenizer::yes, adapter);
+        inference::open_text_model(folder, tokenizer, parse_device(device), inference::NeedsTokenizer::Yes, adapter);
     check(!model.model->has_encoder(), folder, ": an encoder-decoder does not chat; see tessera translate");
-    // Without a template, refused at once; who talks about pictures needs none.
-    if (!looks_at_pictures(model)) inference::chat_prompt(model, {{.role = "user", .content = "hello"}});
-    check(images.empty() || looks_at_pictures(model), "--image: ", folder, ": this model does not look at pictures");
+    // Without a template, refused at once; who talks about images needs none.
+    if (!looks_at_images(model)) inference::chat_prompt(model, {{.role = "user", .content = "hello"}});
+    check(images.empty() || looks_at_images(model), "--image: ", folder, ": this model does not look at images");
     ChatSession chat(model, how, context);
     chat.set_system(system);
     chat.show_statistics(!no_statistics);
-    for (const std::string& image : images) chat.show_picture(image);
+    for (const std::string& image : images) chat.show_image(image);
     LineReader reader;
     if (reader.is_interactive()) std::printf("%s\n", faint("/help lists what can be said; Ctrl-D leaves").c_str());
     while (const std::optional<std::string> text = reader.read("> ")) {

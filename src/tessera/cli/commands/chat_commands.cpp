@@ -49,7 +49,7 @@ const std::vector<ChatSession::Command>& ChatSession::commands() {
     static const std::vector<Command> all{
         {"/system", "TEXT", "what the model is told before everything else; nothing: no system message",
          &ChatSession::change_system},
-        {"/image", "PATH", "show a picture with the next message; several, one after another", &ChatSession::image},
+        {"/image", "PATH", "show an image with the next message; several, one after another", &ChatSession::image},
         {"/regenerate", "", "answer the last message once more", &ChatSession::regenerate},
         {"/undo", "", "take the last message and its answer back", &ChatSession::undo},
         {"/reset", "", "begin again; the system message stays", &ChatSession::reset},
@@ -93,21 +93,21 @@ void ChatSession::change_system(const std::string& text) {
 
 void ChatSession::image(const std::string& path) {
     check(!path.empty(), "/image: the name of a file is missing");
-    check(looks_at_pictures(model_), "/image: this model does not look at pictures");
-    show_picture(path);
+    check(looks_at_images(model_), "/image: this model does not look at images");
+    show_image(path);
 }
 
-// Pictures stay for the questions that follow, until the next ones are shown.
-void ChatSession::show_picture(const std::string& path) {
-    const formats::Image picture = formats::read_image(path);
-    if (asked_about_pictures_) {
-        pictures_.clear();
-        picture_paths_.clear();
+// Images stay for the questions that follow, until the next ones are shown.
+void ChatSession::show_image(const std::string& path) {
+    const formats::Image image = formats::read_image(path);
+    if (asked_about_images_) {
+        images_.clear();
+        image_paths_.clear();
     }
-    asked_about_pictures_ = false;
-    pictures_.push_back(picture);
-    picture_paths_.push_back(path);
-    confirm(text_of(one_line(path), ": ", picture.width, " x ", picture.height));
+    asked_about_images_ = false;
+    images_.push_back(image);
+    image_paths_.push_back(path);
+    confirm(text_of(one_line(path), ": ", image.width, " x ", image.height));
 }
 
 void ChatSession::regenerate(const std::string&) {
@@ -137,8 +137,8 @@ void ChatSession::undo(const std::string&) {
 
 void ChatSession::reset(const std::string&) {
     messages_.clear();
-    pictures_.clear();
-    picture_paths_.clear();
+    images_.clear();
+    image_paths_.clear();
     first_shown_ = 0;
     warned_ = false;
     confirm(system_.empty() ? "begun again" : "begun again; the system message stays");
@@ -147,10 +147,10 @@ void ChatSession::reset(const std::string&) {
 void ChatSession::save(const std::string& file) {
     check(!file.empty(), "/save: the name of a file is missing");
     check_output_file(file, "{\n  \"messages\": ", {});
-    Json all = Json::object().set("messages", inference::json_of(with_system(0)));
+    Json all = Json::object().set("messages", inference::to_json(with_system(0)));
     Json images = Json::array();
-    for (const std::string& path : picture_paths_) images.push_back(path);
-    if (!picture_paths_.empty()) all.set("images", std::move(images));
+    for (const std::string& path : image_paths_) images.push_back(path);
+    if (!image_paths_.empty()) all.set("images", std::move(images));
     all.write(file);
     confirm(text_of("saved to ", one_line(file)));
 }
@@ -159,21 +159,21 @@ void ChatSession::load(const std::string& file) {
     check(!file.empty(), "/load: the name of a file is missing");
     const formats::Config saved(Json::read(file), file);
     std::vector<ChatMessage> messages = messages_in(saved);
-    std::vector<formats::Image> pictures;
+    std::vector<formats::Image> images;
     std::vector<std::string> paths;
-    if (saved.has("images") && looks_at_pictures(model_)) paths = saved.texts("images");
-    for (const std::string& path : paths) pictures.push_back(formats::read_image(path));
+    if (saved.has("images") && looks_at_images(model_)) paths = saved.texts("images");
+    for (const std::string& path : paths) images.push_back(formats::read_image(path));
     const bool has_system = !messages.empty() && messages.front().role == "system";
     system_ = has_system ? messages.front().content : "";
     if (has_system) messages.erase(messages.begin());
     messages_ = std::move(messages);
-    pictures_ = std::move(pictures);
-    picture_paths_ = std::move(paths);
-    asked_about_pictures_ = !pictures_.empty();
+    images_ = std::move(images);
+    image_paths_ = std::move(paths);
+    asked_about_images_ = !images_.empty();
     first_shown_ = 0;
     warned_ = false;
     confirm(text_of("loaded ", counted(messages_.size(), "message"), has_system ? " and the system message" : "",
-                    pictures_.empty() ? "" : text_of(" and ", counted(pictures_.size(), "picture")), " from ",
+                    images_.empty() ? "" : text_of(" and ", counted(images_.size(), "image")), " from ",
                     one_line(file)));
 }
 

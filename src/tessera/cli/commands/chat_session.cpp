@@ -54,7 +54,7 @@ void say(const std::string& line) {
 
 }  // namespace
 
-bool looks_at_pictures(const TextModel& model) {
+bool looks_at_images(const TextModel& model) {
     const models::Vision* vision = models::architecture_of(model.config).vision;
     return vision && vision->prompt;
 }
@@ -86,11 +86,11 @@ ChatSession::Question ChatSession::question(std::size_t first) {
     const bool has_template = !model_.text().chat_template.empty();
     const inference::Prompt prompt = has_template ? inference::chat_prompt(model_, with_system(first))
                                                   : inference::Prompt{.text = messages_.back().content};
-    if (!looks_at_pictures(model_)) return {inference::ids_of(model_, prompt), inference::batch_for(model_, {prompt})};
-    check(!pictures_.empty(), "this model talks about pictures: show it one with /image PATH");
-    asked_about_pictures_ = true;
-    inference::PicturePrompts about = inference::picture_prompts(model_.path, model_.config, model_.text(),
-                                                                 std::span(&prompt.text, 1), pictures_, model_.device);
+    if (!looks_at_images(model_)) return {inference::ids_of(model_, prompt), inference::batch_for(model_, {prompt})};
+    check(!images_.empty(), "this model talks about images: show it one with /image PATH");
+    asked_about_images_ = true;
+    inference::ImagePrompts about = inference::image_prompts(model_.path, model_.config, model_.text(),
+                                                             std::span(&prompt.text, 1), images_, model_.device);
     return {std::move(about.ids[0]), std::move(about.batch)};
 }
 
@@ -129,13 +129,13 @@ void ChatSession::answer() {
     options = generate_options(settings_, inference::prompt_length(*model_.model, batch), usual_answer);
     options.sampler.seed = settings_.sampler.seed + turn_++;
     options.context = rule_;
-    inference::StreamedText text(*model_.tokenizer, ids, how_.stops);
+    inference::Detokenizer text(*model_.tokenizer, ids, how_.stops);
     Speed speed{.prompt_tokens = static_cast<std::int64_t>(ids.size())};
     const auto start = std::chrono::steady_clock::now();
     const InterruptGuard guard;
     ReadingProgress reading;
     TerminalText shown;
-    options.on_read = [&](std::int64_t done, std::int64_t total) {
+    options.on_prefill = [&](std::int64_t done, std::int64_t total) {
         check(!interrupted, "stopped before the message had been read");
         reading.set(done, total);
     };
@@ -151,15 +151,15 @@ void ChatSession::answer() {
     print("\n");
     messages_.push_back({.role = "assistant", .content = text.whole()});
     speed.reused = conversation_.reused();
-    speed.read_seconds = generated.read_seconds;
-    speed.step_seconds = generated.step_seconds;
-    speed.fed = generated.fed;
+    speed.prefill_seconds = generated.prefill_seconds;
+    speed.decode_seconds = generated.decode_seconds;
+    speed.decoded_tokens = generated.decoded_tokens;
     if (shows_statistics_) say(speed_line(speed));
     tell_of_room(speed.prompt_tokens + static_cast<std::int64_t>(generated.tokens[0].size()), generated.endings[0]);
 }
 
 void ChatSession::tell_of_room(std::int64_t tokens, inference::Ending ending) {
-    if (ending == inference::Ending::context) say(text_of("stopped at ", context_arguments_.name(model_)));
+    if (ending == inference::Ending::Context) say(text_of("stopped at ", context_arguments_.name(model_)));
     const bool is_near = context_ > 0 && tokens > context_ / 4 * 3;
     if (!is_near || warned_ || model_.text().chat_template.empty()) return;
     warned_ = true;

@@ -12,7 +12,7 @@
 
 namespace tessera::cli {
 
-bool looks_at_pictures(const inference::TextModel& model);
+bool looks_at_images(const inference::TextModel& model);
 
 class ChatSession {
    public:
@@ -21,7 +21,7 @@ class ChatSession {
     // False: the person wants to leave.
     bool take(const std::string& text);
     void set_system(const std::string& text) { system_ = text; }
-    void show_picture(const std::string& path);
+    void show_image(const std::string& path);
     void show_statistics(bool wanted) { shows_statistics_ = wanted; }
 
    private:
@@ -64,9 +64,9 @@ class ChatSession {
     std::vector<inference::ChatMessage> messages_;
     std::size_t first_shown_ = 0;  // of them: those before have been left out for want of room
     bool warned_ = false;
-    std::vector<formats::Image> pictures_;
-    std::vector<std::string> picture_paths_;
-    bool asked_about_pictures_ = false, shows_statistics_ = true;
+    std::vector<formats::Image> images_;
+    std::vector<std::string> image_paths_;
+    bool asked_about_images_ = false, shows_statistics_ = true;
     std::uint64_t turn_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// tessera classify: what pictures show, and what kind texts are.
+// tessera classify: what images show, and what kind texts are.
 #include <algorithm>
 #include <cstdio>
 
@@ -72,7 +72,7 @@ class Answers {
     formats::Json all_ = formats::Json::array();
 };
 
-bool looks_at_pictures(const std::string& folder) {
+bool looks_at_images(const std::string& folder) {
     return models::architecture_of(models::config_named(folder)).vision != nullptr;
 }
 
@@ -81,17 +81,17 @@ int missing(const char* what) {
     return 2;
 }
 
-int classify_pictures(const Request& request) {
+int classify_images(const Request& request) {
     std::vector<std::string> paths = request.images;
     paths.insert(paths.end(), request.given.begin(), request.given.end());
     if (paths.empty()) return missing("--image");
-    const inference::PictureClassifier classifier(request.folder, request.options);
+    const inference::ImageClassifier classifier(request.folder, request.options);
     Answers answers("image", request);
     for (const std::string& path : paths) {
         check_output();
-        const formats::Image picture = formats::read_image(path);
+        const formats::Image image = formats::read_image(path);
         try {
-            answers.add(path, classifier.classify({&picture, 1})[0]);
+            answers.add(path, classifier.classify({&image, 1})[0]);
         } catch (const Error& error) {
             fail(path, ": ", std::string_view(error.what()));
         }
@@ -127,13 +127,13 @@ int classify_command(const std::vector<std::string>& arguments) {
     std::vector<std::string> lists;
     Request request;
     Arguments parser("classify",
-                     "Says what pictures show or what kind texts are: the classes of a model that was trained on some, "
-                     "or for a model that compares pictures with texts, how well each label fits.",
+                     "Says what images show or what kind texts are: the classes of a model that was trained on some, "
+                     "or for a model that compares images with texts, how well each label fits.",
                      "tessera classify DIR --image cat.jpg --labels \"a cat,a dog,two cats\"\n"
                      "  tessera classify DIR \"You have won a prize!\"");
     parser.model("DIR", request.folder, "a folder of the Hub's layout");
     parser.texts("INPUT", request.given, request.files,
-                 "pictures, or for a model of texts, texts; -: each line of standard input",
+                 "images, or for a model of texts, texts; -: each line of standard input",
                  "a file of which each line is a text; may be repeated");
     parser.option("--image FILE", request.images, "a PNG, JPEG, WebP or GIF file; may be repeated");
     parser.option("--labels", lists,
@@ -145,9 +145,9 @@ int classify_command(const std::vector<std::string>& arguments) {
     if (const auto status = parser.parse(arguments)) return *status;
     check(request.top >= 0, "--top: expected 0 or more, found ", request.top);
     request.options.labels = labels_of(lists);
-    request.options.device = device_named(device_name);
-    const bool pictures = !request.images.empty() || looks_at_pictures(request.folder);
-    return pictures ? classify_pictures(request) : classify_texts(request);
+    request.options.device = parse_device(device_name);
+    const bool images = !request.images.empty() || looks_at_images(request.folder);
+    return images ? classify_images(request) : classify_texts(request);
 }
 
 }  // namespace tessera::cli

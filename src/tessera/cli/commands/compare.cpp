@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using evaluation::FinishedRun;
-using evaluation::RunFigures;
+using evaluation::RunStats;
 using training::Recipe;
 
 // A recipe to train, or the folder of a run that is over.
@@ -101,7 +101,7 @@ int train(const Variant& variant, const Request& request, const std::string& pla
                               {.folder = variant.folder,
                                .resume = request.resume,
                                .overwrite = request.overwrite,
-                               .device = device_named(recipe.resolved.text("device")),
+                               .device = parse_device(recipe.resolved.text("device")),
                                .recipe_file = recipe.resolved.source()},
                               events);
     if (result.stopped_by != 0) {
@@ -149,11 +149,11 @@ void check_folder(const Request& request, const std::vector<Variant>& variants) 
 }
 
 int report(const std::vector<FinishedRun>& runs, const Request& request) {
-    std::vector<RunFigures> figures;
+    std::vector<RunStats> figures;
     for (const FinishedRun& run : runs) figures.push_back(evaluation::figures_of(run));
     evaluation::measure_decoding(runs, figures, request.context);
     const std::string table = markdown_of(figures, runs[0].recipe.objective == "causal" ? "tokens" : "units");
-    const formats::Json json = json_of(figures);
+    const formats::Json json = to_json(figures);
     const fs::path folder = request.folder;
     formats::write_file(folder / "comparison.md", table);
     json.write(folder / "comparison.json");
@@ -174,7 +174,7 @@ int compare_command(const std::vector<std::string>& arguments) {
     Request request;
     Arguments parser("compare",
                      "Trains recipes one after another, and puts what came out side by side: size, loss, speed and "
-                     "cache in one table, the losses in one picture.",
+                     "cache in one table, the losses in one image.",
                      "tessera compare recipes/shapes/*.quick.json steps=100 -o runs/shapes");
     parser.positionals("RECIPE", request.words,
                        "recipes, or folders of runs that are over; and key=value settings for all the recipes");
@@ -207,7 +207,7 @@ int compare_command(const std::vector<std::string>& arguments) {
             return status_after(signal);
     std::vector<FinishedRun> runs;
     for (const Variant& variant : variants) {
-        const Device device = variant.recipe ? device_named(variant.recipe->resolved.text("device")) : cpu;
+        const Device device = variant.recipe ? parse_device(variant.recipe->resolved.text("device")) : cpu;
         runs.push_back(evaluation::open_run(variant.name, variant.folder, device));
         check_comparable(runs[0].recipe, runs.back().recipe);
     }

@@ -10,7 +10,7 @@
 namespace tessera::cli {
 namespace {
 
-using evaluation::RunFigures;
+using evaluation::RunStats;
 
 struct Column {
     std::string head;
@@ -29,28 +29,28 @@ std::string rate(double value) {
     return std::isfinite(value) ? with_separators(static_cast<std::int64_t>(std::llround(value))) : "";
 }
 
-bool all_are_active(const std::vector<RunFigures>& runs) {
+bool all_are_active(const std::vector<RunStats>& runs) {
     return std::all_of(runs.begin(), runs.end(),
-                       [](const RunFigures& run) { return run.active_parameters == run.parameters; });
+                       [](const RunStats& run) { return run.active_parameters == run.parameters; });
 }
 
-std::string after(const std::vector<RunFigures>& runs) {
+std::string after(const std::vector<RunStats>& runs) {
     std::int64_t context = 0;
-    for (const RunFigures& run : runs) context = std::max(context, run.context);
+    for (const RunStats& run : runs) context = std::max(context, run.context);
     return with_separators(context);
 }
 
 // Runs may be shorter than what the mean is taken over.
-std::string mean_loss_head(const std::vector<RunFigures>& runs) {
+std::string mean_loss_head(const std::vector<RunStats>& runs) {
     std::int64_t fewest = training::RecentLoss::most_steps, most = 0;
-    for (const RunFigures& run : runs) {
+    for (const RunStats& run : runs) {
         fewest = std::min(fewest, run.loss.steps);
         most = std::max(most, run.loss.steps);
     }
     return text_of("training loss (last ", fewest == most ? "" : "at most ", most, " steps)");
 }
 
-std::vector<Column> columns_of(const std::vector<RunFigures>& runs, const std::string& unit) {
+std::vector<Column> columns_of(const std::vector<RunStats>& runs, const std::string& unit) {
     std::vector<Column> columns{{"run"},
                                 {"parameters"},
                                 {"active"},
@@ -64,7 +64,7 @@ std::vector<Column> columns_of(const std::vector<RunFigures>& runs, const std::s
                                 {text_of("cache after ", after(runs))},
                                 {"decoded tokens/s"}};
     const bool has_idle = !all_are_active(runs);
-    for (const RunFigures& run : runs) {
+    for (const RunStats& run : runs) {
         const bool decodes = std::isfinite(run.decoded_per_second);
         const std::string cells[] = {one_line(run.name),
                                      with_separators(run.parameters),
@@ -107,7 +107,7 @@ std::string row_of(const std::vector<Column>& columns, const std::function<std::
 
 }  // namespace
 
-std::string markdown_of(const std::vector<RunFigures>& runs, const std::string& unit) {
+std::string markdown_of(const std::vector<RunStats>& runs, const std::string& unit) {
     const std::vector<Column> columns = columns_of(runs, unit);
     std::string table = row_of(columns, [](const Column& column) { return column.head; }) + "|";
     for (const Column& column : columns) table += &column == &columns.front() ? "---|" : "--:|";
@@ -117,10 +117,10 @@ std::string markdown_of(const std::vector<RunFigures>& runs, const std::string& 
     return table;
 }
 
-formats::Json json_of(const std::vector<RunFigures>& runs) {
+formats::Json to_json(const std::vector<RunStats>& runs) {
     using formats::Json;
     Json all = Json::array();
-    for (const RunFigures& run : runs) {
+    for (const RunStats& run : runs) {
         Json one = Json::object();
         const auto set_known = [&](const char* key, double value) {
             if (std::isfinite(value)) one.set(key, value);

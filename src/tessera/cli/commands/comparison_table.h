@@ -10,7 +10,7 @@
 namespace tessera::cli {
 
 // Columns in which no run has a value are left out. `unit`: what training counts, "tokens" or "units".
-std::string markdown_of(const std::vector<evaluation::RunFigures>& runs, const std::string& unit);
-formats::Json json_of(const std::vector<evaluation::RunFigures>& runs);
+std::string markdown_of(const std::vector<evaluation::RunStats>& runs, const std::string& unit);
+formats::Json to_json(const std::vector<evaluation::RunStats>& runs);
 
 }  // namespace tessera::cli

@@ -27,7 +27,7 @@ bool holds_weights_or_config(const fs::path& path) {
 }
 
 // Tokenizer, templates, licence: everything beside the weights goes along.
-std::vector<fs::path> companions(const fs::path& source) {
+std::vector<fs::path> sidecar_files(const fs::path& source) {
     std::vector<fs::path> found;
     if (!fs::is_directory(source)) return found;
     for (const auto& entry : fs::directory_iterator(source))
@@ -67,7 +67,7 @@ int convert_command(const std::vector<std::string>& arguments) {
     const formats::Checkpoint checkpoint = models::open(source);
     models::load(checkpoint);  // strict: what is written is a whole model
     if (!options.tensors.dtype) check_writable(source, checkpoint.tensors);
-    const std::vector<fs::path> beside = companions(source);
+    const std::vector<fs::path> beside = sidecar_files(source);
 
     formats::NamedTensors tensors(checkpoint.tensors.begin(), checkpoint.tensors.end());
     double total = 0, written = 0;
@@ -82,7 +82,7 @@ int convert_command(const std::vector<std::string>& arguments) {
     if (!fs::is_directory(source)) {
         if (!checkpoint.generation_config.json().members().empty())
             checkpoint.generation_config.json().write(out.path() / "generation_config.json");
-        training::copy_companions(source, out.path());
+        training::copy_sidecar_files(source, out.path());
     }
     out.commit();
     std::printf("%s: %zu tensors, %s\n", folder.c_str(), tensors.size(), in_bytes(written).c_str());

@@ -62,7 +62,7 @@ int embed_command(const std::vector<std::string>& arguments) {
     constexpr std::size_t most_compared = 1000;  // each with each
     check(!similarity || (texts.size() >= 2 && texts.size() <= most_compared), "--similarity: expected 2 to ",
           most_compared, " texts, found ", texts.size());
-    const inference::SentenceEncoder encoder(folder, device_named(device));
+    const inference::SentenceEncoder encoder(folder, parse_device(device));
     std::vector<Tensor> parts;
     {
         Progress progress("embed", static_cast<double>(texts.size()), "texts");
@@ -81,7 +81,7 @@ int embed_command(const std::vector<std::string>& arguments) {
     const Tensor all = ops::concat(parts, 0);
     if (similarity) {
         const Similarities found = similarities_of(texts, all);
-        std::printf("%s", json ? (json_for_terminal(json_of(found).dump()) + "\n").c_str() : table_of(found).c_str());
+        std::printf("%s", json ? (json_for_terminal(to_json(found).dump()) + "\n").c_str() : table_of(found).c_str());
         return 0;
     }
     formats::write_npy(output, all);

@@ -84,7 +84,7 @@ training::Recipe recipe_of(const std::string& folder, const std::vector<std::str
             overrides.push_back(argument);
     check(!files.items().empty(), "eval: DATA is missing: files or folders");
     const std::unique_ptr<models::Model> shapes = models::build(models::config_named(folder));
-    recipe.set("objective", training::usual_objective(*shapes));
+    recipe.set("objective", training::default_objective(*shapes));
     // Texts with a label are read as far as the model can; others in windows. A run may have gone past the context.
     const std::int64_t context = shapes->context_length(), window = 128;
     const bool whole = recipe.find("objective")->as_string() == "labels" && context > 0;
@@ -99,11 +99,11 @@ training::Recipe recipe_of(const std::string& folder, const std::vector<std::str
 
 void print_choices(const std::vector<evaluation::Choice>& choices) {
     for (const evaluation::Choice& choice : choices)
-        std::printf("a picture's own text among %s: found for %.2f %% (by chance %.2f %%)\n",
+        std::printf("an image's own text among %s: found for %.2f %% (by chance %.2f %%)\n",
                     with_separators(choice.candidates).c_str(), 100 * choice.accuracy, 100 * choice.chance);
 }
 
-Json json_of(const std::vector<evaluation::Choice>& choices) {
+Json to_json(const std::vector<evaluation::Choice>& choices) {
     Json list = Json::array();
     for (const evaluation::Choice& choice : choices)
         list.push_back(Json::object()
@@ -127,7 +127,7 @@ void check_classes(const training::Objective& objective, const models::Config& c
 evaluation::Bleu bleu_of(const std::string& folder, const training::Recipe& recipe, Device device, std::int64_t beams,
                          std::int64_t most_pairs) {
     const inference::TextModel model =
-        inference::open_text_model(folder, recipe.tokenizer, device, inference::NeedsTokenizer::yes);
+        inference::open_text_model(folder, recipe.tokenizer, device, inference::NeedsTokenizer::Yes);
     inference::GenerationSettings settings = model.settings;
     settings.sampler.do_sample = false;
     settings.beams.count = beams;
@@ -171,19 +171,19 @@ Figures figures_of(const Wanted& wanted, const training::Recipe& recipe, const t
     return figures;
 }
 
-Json json_of(const Figures& figures) {
+Json to_json(const Figures& figures) {
     const training::Evaluation& result = figures.result;
     Json out = Json::object().set("loss", result.loss).set("targets", result.targets);
-    if (result.answers.all > 0)
+    if (result.answers.total > 0)
         out.set("accuracy", result.answers.share())
             .set("error_rate", 1 - result.answers.share())
-            .set("right", result.answers.right)
-            .set("answers", result.answers.all);
+            .set("right", result.answers.correct)
+            .set("answers", result.answers.total);
     if (figures.bits)
         out.set("perplexity", std::exp(result.loss))
             .set("bits_per_byte", figures.bits->per_byte)
             .set("bits_per_character", figures.bits->per_character);
-    if (!figures.choices.empty()) out.set("zero_shot", json_of(figures.choices));
+    if (!figures.choices.empty()) out.set("zero_shot", to_json(figures.choices));
     if (figures.bleu) out.set("bleu", figures.bleu->score()).set("brevity_penalty", figures.bleu->brevity_penalty());
     return out;
 }
@@ -191,10 +191,10 @@ Json json_of(const Figures& figures) {
 void print(const Figures& figures, std::int64_t beams) {
     const training::Evaluation& result = figures.result;
     const std::string targets = with_separators(result.targets);
-    if (result.answers.all > 0)
+    if (result.answers.total > 0)
         std::printf("accuracy %.2f %%, error rate %.2f %% (%s of %s right), ", 100 * result.answers.share(),
-                    100 - 100 * result.answers.share(), with_separators(result.answers.right).c_str(),
-                    with_separators(result.answers.all).c_str());
+                    100 - 100 * result.answers.share(), with_separators(result.answers.correct).c_str(),
+                    with_separators(result.answers.total).c_str());
     if (figures.bits)
         std::printf("loss %.4f, perplexity %.4f, %.4f bits per byte, %.4f bits per character over %s tokens\n",
                     result.loss, std::exp(result.loss), figures.bits->per_byte, figures.bits->per_character,
@@ -216,7 +216,7 @@ int eval_command(const std::vector<std::string>& arguments) {
     bool json = false;
     Arguments parser("eval",
                      "A model's loss on data, as training takes it; for texts also perplexity and bits per byte, for "
-                     "classifiers the accuracy, for pictures with texts how often the right text is found, for "
+                     "classifiers the accuracy, for images with texts how often the right text is found, for "
                      "sentence pairs BLEU.",
                      "tessera eval DIR held-out.txt data.length=256");
     parser.model("DIR", wanted.folder, "a folder of the Hub's layout or of adapters, or a checkpoint file");
@@ -233,15 +233,15 @@ int eval_command(const std::vector<std::string>& arguments) {
           ", found ", wanted.beams);
     check(fs::exists(folder), folder, ": no such file or folder");
     const training::Recipe recipe = recipe_of(folder, data);
-    wanted.device = device_named(device_name);
-    const training::StartingModel start = training::starting_model(recipe, {.device = wanted.device});
+    wanted.device = parse_device(device_name);
+    const training::InitialModel start = training::initial_model(recipe, {.device = wanted.device});
     const Scratch scratch;
     training::ObjectiveInputs inputs{
         .recipe = recipe, .model = *start.model, .tokenizer = start.tokenizer, .data = recipe.train_data};
     inputs.cache = scratch.path;
     const Figures figures = figures_of(wanted, recipe, inputs);
     if (json)
-        std::printf("%s\n", json_of(figures).dump().c_str());
+        std::printf("%s\n", to_json(figures).dump().c_str());
     else
         print(figures, wanted.beams);
     return 0;

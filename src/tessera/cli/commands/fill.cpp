@@ -30,7 +30,7 @@ int fill_command(const std::vector<std::string>& arguments) {
     check(top > 0, "--top: expected 1 or more, found ", top);
 
     const inference::TextModel model =
-        inference::open_text_model(folder, {}, device_named(device), inference::NeedsTokenizer::yes);
+        inference::open_text_model(folder, {}, parse_device(device), inference::NeedsTokenizer::Yes);
     formats::Json out = formats::Json::array();
     for (const auto& gap : inference::fill_mask(model, files.empty() ? texts[0] : file_text(files[0]), top)) {
         formats::Json list = formats::Json::array();

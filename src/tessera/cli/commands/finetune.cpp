@@ -70,7 +70,7 @@ training::Recipe recipe_of(const Request& request) {
                               .set("learning_rate", request.lora.empty() ? 2e-5 : 2e-4)
                               .set("weight_decay", request.lora.empty() ? 0.1 : 0.0));
     if (!models::is_adapter_folder(request.model)) {
-        std::string objective = training::usual_objective(*models::build(models::config_named(request.model)));
+        std::string objective = training::default_objective(*models::build(models::config_named(request.model)));
         // An encoder that has only read so far is given labels to learn them.
         if (objective == "masked" && data::are_labelled_texts(files)) objective = "labels";
         recipe.set("objective", std::move(objective));
@@ -106,7 +106,7 @@ int finetune_command(const std::vector<std::string>& arguments) {
     parser.option("--steps", request.steps, "how many steps (default: 1000)");
     parser.option("--epochs", request.epochs,
                   "how often to learn from all of the data (default: as long as --steps says)");
-    parser.option("--batch", request.batch, "texts or pictures of one step (default: 8)");
+    parser.option("--batch", request.batch, "texts or images of one step (default: 8)");
     parser.option("--lr", request.rate, "the highest learning rate (default: 2e-5, or 2e-4 with --lora)");
     parser.option("-o,--output DIR", request.folder, "the folder to write, needed");
     parser.flag("--resume", request.resume, "go on from the newest checkpoint in the folder");
@@ -125,7 +125,7 @@ int finetune_command(const std::vector<std::string>& arguments) {
                               {.folder = request.folder,
                                .resume = request.resume,
                                .overwrite = request.overwrite,
-                               .device = device_named(recipe.resolved.text("device"))},
+                               .device = parse_device(recipe.resolved.text("device"))},
                               request.json, resume_command("finetune", arguments));
 }
 

@@ -15,7 +15,7 @@ namespace {
 using formats::Json;
 using inference::TextModel;
 
-Json json_of(const TextModel& model, std::int64_t id, double log_probability) {
+Json to_json(const TextModel& model, std::int64_t id, double log_probability) {
     Json out = Json::object().set("id", id);
     if (model.tokenizer && id < model.tokenizer->size()) {
         // As it reads within a text: alone, it may lose the space before it.
@@ -87,12 +87,12 @@ Answers sample(const GenerateRequest& request, const TextModel& model, const inf
     options.context = request.context.rule(model, ids);
     check_prompts(request, model, inputs, options.context);
     check(!request.context.shifts || can_shift(model),
-          "--context-shift: the model reads pictures or a text beside its own, and cannot forget a part of it");
+          "--context-shift: the model reads images or a text beside its own, and cannot forget a part of it");
     ReadingProgress reading;
-    options.on_read = [&](std::int64_t done, std::int64_t total) { reading.set(done, total); };
+    options.on_prefill = [&](std::int64_t done, std::int64_t total) { reading.set(done, total); };
     Answers out;
     out.rows.resize(ids.size());
-    std::vector<inference::StreamedText> streams;
+    std::vector<inference::Detokenizer> streams;
     for (std::size_t row = 0; model.tokenizer && row < ids.size(); ++row)
         streams.emplace_back(*model.tokenizer, before(model, ids[row]), request.how.stops);
     Printer printer(!request.json && ids.size() == 1);
@@ -104,9 +104,9 @@ Answers sample(const GenerateRequest& request, const TextModel& model, const inf
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         if (request.log_probabilities) {
             Json most = Json::array();
-            for (const auto& [id, log_probability] : token.most) most.push_back(json_of(model, id, log_probability));
+            for (const auto& [id, log_probability] : token.most) most.push_back(to_json(model, id, log_probability));
             out.rows[token.row].log_probabilities.push_back(
-                json_of(model, token.id, token.log_probability).set("top", std::move(most)));
+                to_json(model, token.id, token.log_probability).set("top", std::move(most)));
         }
         if (streams.empty()) {
             printer.id(token.id);
@@ -121,14 +121,14 @@ Answers sample(const GenerateRequest& request, const TextModel& model, const inf
         if (!streams.empty()) printer.text(streams[row].finish());
         out.rows[row].tokens = generated.tokens[row];
         if (!streams.empty()) out.rows[row].text = streams[row].whole();
-        if (generated.endings[row] != inference::Ending::length) out.rows[row].ending = "stop";
-        if (generated.endings[row] == inference::Ending::context) out.rows[row].ending = "context";
+        if (generated.endings[row] != inference::Ending::Length) out.rows[row].ending = "stop";
+        if (generated.endings[row] == inference::Ending::Context) out.rows[row].ending = "context";
         if (!streams.empty() && streams[row].stopped()) out.rows[row].ending = "stop";
     }
     printer.finish();
-    out.speed.read_seconds = generated.read_seconds;
-    out.speed.step_seconds = generated.step_seconds;
-    out.speed.fed = generated.fed;
+    out.speed.prefill_seconds = generated.prefill_seconds;
+    out.speed.decode_seconds = generated.decode_seconds;
+    out.speed.decoded_tokens = generated.decoded_tokens;
     out.steps = generated.steps;
     out.cache_bytes = generated.cache_bytes;
     out.forgotten = generated.forgotten;
@@ -156,7 +156,7 @@ Answers search(const GenerateRequest& request, const TextModel& model, const inf
         if (is_stop(settings, answer.tokens.back())) answer.ending = "stop";
         if (texts[0].fills_context) answer.ending = "context";
         if (model.tokenizer) {
-            inference::StreamedText stream(*model.tokenizer, before(model, ids[row]), request.how.stops);
+            inference::Detokenizer stream(*model.tokenizer, before(model, ids[row]), request.how.stops);
             for (const std::int64_t id : answer.tokens)
                 if (!is_stop(settings, id) && !stream.stopped()) stream.add(id);
             stream.finish();
@@ -164,9 +164,9 @@ Answers search(const GenerateRequest& request, const TextModel& model, const inf
         }
         out.rows.push_back(std::move(answer));
     }
-    out.speed = {.read_seconds = found.read_seconds, .step_seconds = found.step_seconds};
-    out.speed.fed = found.steps * static_cast<std::int64_t>(found.texts.size());
-    out.speed.first_token_seconds = found.read_seconds + found.step_seconds;
+    out.speed = {.prefill_seconds = found.prefill_seconds, .decode_seconds = found.decode_seconds};
+    out.speed.decoded_tokens = found.steps * static_cast<std::int64_t>(found.texts.size());
+    out.speed.first_token_seconds = found.prefill_seconds + found.decode_seconds;
     out.steps = found.steps;
     return out;
 }

@@ -13,7 +13,7 @@ namespace {
 using formats::Json;
 using inference::TextModel;
 
-Json json_of(const std::vector<std::int64_t>& ids) {
+Json to_json(const std::vector<std::int64_t>& ids) {
     Json list = Json::array();
     for (const std::int64_t id : ids) list.push_back(id);
     return list;
@@ -50,10 +50,10 @@ void tell_of_context(const GenerateRequest& request, const TextModel& model, con
 }
 
 void print_json(const GenerateRequest& request, const TextModel& model, const inference::GenerationSettings& settings,
-                const Answers& answers, const std::vector<formats::Image>& pictures) {
+                const Answers& answers, const std::vector<formats::Image>& images) {
     Json rows = Json::array(), texts = Json::array();
     for (const Answer& answer : answers.rows) {
-        rows.push_back(json_of(answer.tokens));
+        rows.push_back(to_json(answer.tokens));
         Json one = Json::object();
         if (model.tokenizer) one.set("text", answer.text);
         // finish_reason knows stop and length alone, wherever it is read.
@@ -61,17 +61,16 @@ void print_json(const GenerateRequest& request, const TextModel& model, const in
         one.set("ending", answer.ending);
         if (settings.beams.count > 1) one.set("score", answer.score);
         if (request.log_probabilities) one.set("logprobs", answer.log_probabilities);
-        if (!pictures.empty())
-            one.set("detections", data::json_of(answer.detections, pictures[0].width, pictures[0].height));
+        if (!images.empty()) one.set("detections", data::to_json(answer.detections, images[0].width, images[0].height));
         texts.push_back(std::move(one));
     }
     Json out = Json::object();
     out.set("tokens", std::move(rows)).set("answers", std::move(texts));
     if (!settings.sampler.is_greedy()) out.set("seed", settings.sampler.seed);
     out.set("prompt_tokens", answers.speed.prompt_tokens)
-        .set("read_seconds", answers.speed.read_seconds)
+        .set("prefill_seconds", answers.speed.prefill_seconds)
         .set("first_token_seconds", answers.speed.first_token_seconds)
-        .set("step_seconds", answers.speed.step_seconds)
+        .set("decode_seconds", answers.speed.decode_seconds)
         .set("steps", answers.steps)
         .set("forgotten_tokens", answers.forgotten)
         .set("cache_bytes", answers.cache_bytes);

@@ -15,7 +15,7 @@ struct GenerateRequest {
     bool chat = false, json = false, echo = false;
     GenerationArguments how;
     ContextArguments context;
-    PictureArguments pictures;
+    ImageArguments images;
 };
 
 // What the model reads.
@@ -50,7 +50,7 @@ Answers answers_to(const GenerateRequest& request, const inference::TextModel& m
 void tell_of_context(const GenerateRequest& request, const inference::TextModel& model, const Answers& answers);
 void print_json(const GenerateRequest& request, const inference::TextModel& model,
                 const inference::GenerationSettings& settings, const Answers& answers,
-                const std::vector<formats::Image>& pictures);
+                const std::vector<formats::Image>& images);
 // `streamed`: the text itself stands there already.
 void print_text(const GenerateRequest& request, const inference::TextModel& model, const Answers& answers,
                 bool streamed);

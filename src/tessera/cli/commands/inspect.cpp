@@ -114,7 +114,7 @@ void print_text(const Inspected& all) {
         std::printf("\n%s", drawing.c_str());
 }
 
-formats::Json json_of(const std::vector<models::Stack>& stacks) {
+formats::Json to_json(const std::vector<models::Stack>& stacks) {
     formats::Json list = formats::Json::array();
     for (const models::Stack& stack : stacks) {
         formats::Json one = formats::Json::object().set("name", stack.name).set("layers", stack.layers);
@@ -128,7 +128,7 @@ formats::Json json_of(const std::vector<models::Stack>& stacks) {
     return list;
 }
 
-formats::Json json_of(const std::vector<models::StoredWeights>& all) {
+formats::Json to_json(const std::vector<models::StoredWeights>& all) {
     formats::Json list = formats::Json::array();
     for (const models::StoredWeights& stored : all)
         list.push_back(formats::Json::object()
@@ -149,10 +149,10 @@ void print_json(const Inspected& all) {
     out.set("source", all.config.source())
         .set("model_type", all.architecture.model_type)
         .set("paper", all.architecture.paper)
-        .set("stacks", json_of(s.stacks))
+        .set("stacks", to_json(s.stacks))
         .set("context", context_of(all))
         .set("vocabulary", s.vocabulary)
-        .set("stored", json_of(all.stored))
+        .set("stored", to_json(all.stored))
         .set("parameters", s.parameters)
         .set("active_parameters", s.active_parameters)
         .set("parts", std::move(parts))

@@ -58,14 +58,14 @@ int merge_command(const std::vector<std::string>& arguments) {
     models::merge_adapters(*model);
     options.tensors.on_written = [](std::int64_t) { stop_if_asked(); };
     models::save(*model, folder.path(), options);
-    training::copy_companions(from, folder.path());
-    training::copy_companions(adapter, folder.path());
+    training::copy_sidecar_files(from, folder.path());
+    training::copy_sidecar_files(adapter, folder.path());
     folder.commit();
     if (json)
         std::printf("%s\n", formats::Json::object().set("base", from.string()).set("folder", out).dump().c_str());
     else
         std::printf("%s: %s with %s; try: tessera %s\n", out.c_str(), from.c_str(), adapter.c_str(),
-                    next_command(training::usual_objective(*model), out).c_str());
+                    next_command(training::default_objective(*model), out).c_str());
     return 0;
 }
 

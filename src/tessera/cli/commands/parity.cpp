@@ -72,7 +72,7 @@ int parity_command(const std::vector<std::string>& arguments) {
     Arguments parser(
         "parity",
         "Computes every quantity of reference cases (logits, hidden states, loss, gradients, greedy tokens,\n"
-        "optimizer steps, training curves, pictures) and prints the relative error of each. A case is a folder with\n"
+        "optimizer steps, training curves, images) and prints the relative error of each. A case is a folder with\n"
         "expected.safetensors; a folder of cases stands for all of them. Exits with 1 if anything fails.\n"
         "tools/reference.py makes cases from models of your own.",
         "tessera parity tests/goldens");
@@ -82,7 +82,7 @@ int parity_command(const std::vector<std::string>& arguments) {
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
 
-    const Device device = device_named(device_name);
+    const Device device = parse_device(device_name);
     std::vector<std::filesystem::path> cases;
     for (const std::string& folder : folders)
         for (const auto& one : parity::cases_in(folder)) cases.push_back(one);

@@ -29,14 +29,14 @@ constexpr std::size_t query_count = 40;
 struct Fit {
     std::string title;
     PoolingSettings settings;
-    double error = 0;  // of each point, foretold from the others
+    double error = 0;  // of each point, predicted from the others
 };
 
-// One column of the picture: the points with the curve through them, and the weights below.
-class Picture {
+// One column of the image: the points with the curve through them, and the weights below.
+class Image {
    public:
     // Weights are as dark as they would be with a Gaussian kernel of this width.
-    Picture(const Points& points, bool has_truth, std::size_t columns, double width)
+    Image(const Points& points, bool has_truth, std::size_t columns, double width)
         : points_(points), has_truth_(has_truth), svg_(margin + cell * static_cast<double>(columns), 590) {
         const double low = points.x.front(), high = points.x.back();
         for (std::size_t i = 0; i < query_count; ++i)
@@ -51,7 +51,7 @@ class Picture {
                  .x_high = high + wide,
                  .y_low = *least - room,
                  .y_high = *most + room};
-        const auto weights = training::pooling_weights(points, queries_, {PoolingKernel::gaussian, width});
+        const auto weights = training::pooling_weights(points, queries_, {PoolingKernel::Gaussian, width});
         darkest_ = *std::max_element(weights.begin(), weights.end());
     }
 
@@ -120,11 +120,11 @@ double checked(const char* option, const std::optional<double>& given, double fa
 
 std::vector<Fit> fits_of(const Points& points, double width, double learned_width) {
     const double reach = 10 * (points.x.back() - points.x.front()) + 1;  // everything alike
-    std::vector<Fit> fits{{"constant", {PoolingKernel::boxcar, reach}},
-                          {"boxcar", {PoolingKernel::boxcar, width}},
-                          {"Epanechnikov", {PoolingKernel::epanechnikov, width}},
-                          {"Gaussian", {PoolingKernel::gaussian, width}},
-                          {"learned", {PoolingKernel::gaussian, learned_width}}};
+    std::vector<Fit> fits{{"constant", {PoolingKernel::Boxcar, reach}},
+                          {"boxcar", {PoolingKernel::Boxcar, width}},
+                          {"Epanechnikov", {PoolingKernel::Epanechnikov, width}},
+                          {"Gaussian", {PoolingKernel::Gaussian, width}},
+                          {"learned", {PoolingKernel::Gaussian, learned_width}}};
     for (Fit& fit : fits) fit.error = training::left_out_error(points, fit.settings);
     return fits;
 }
@@ -144,14 +144,14 @@ void print(const std::vector<Fit>& fits, bool json) {
     if (json) std::printf("%s\n", formats::Json::object().set("kernels", std::move(list)).dump().c_str());
 }
 
-void write_picture(const std::string& path, Picture& picture, std::vector<Fit> fits,
-                   const std::vector<training::WidthStep>& steps) {
+void write_image(const std::string& path, Image& image, std::vector<Fit> fits,
+                 const std::vector<training::WidthStep>& steps) {
     for (Fit& fit : fits) {
         if (&fit != fits.data()) fit.title += fmt::format(", w = {:.2g}", fit.settings.width);
-        picture.add(fit);
+        image.add(fit);
     }
-    picture.add_learning(steps);
-    formats::write_file(path, picture.finished());
+    image.add_learning(steps);
+    formats::write_file(path, image.finished());
 }
 
 }  // namespace
@@ -161,14 +161,13 @@ int regress_command(const std::vector<std::string>& arguments) {
     std::optional<double> width_given, rate_given;
     std::int64_t steps = 100, seed = 0, count = 50;
     bool json = false;
-    Arguments parser(
-        "regress",
-        "A curve through points by attention pooling (Nadaraya-Watson): with a constant, a boxcar, an\n"
-        "Epanechnikov and a Gaussian kernel, and a Gaussian one whose width is learned. The picture shows\n"
-        "the curves and, below, the weight of each point for each query.",
-        "tessera regress -o regression.svg --width 0.5");
+    Arguments parser("regress",
+                     "A curve through points by attention pooling (Nadaraya-Watson): with a constant, a boxcar, an\n"
+                     "Epanechnikov and a Gaussian kernel, and a Gaussian one whose width is learned. The image shows\n"
+                     "the curves and, below, the weight of each point for each query.",
+                     "tessera regress -o regression.svg --width 0.5");
     parser.optional_positional("POINTS", file, "a .tsv file: x, tab, y; without it 2 sin x + x^0.8 with noise");
-    parser.option("-o,--output FILE", out, "the picture to write, .svg (default: none)");
+    parser.option("-o,--output FILE", out, "the image to write, .svg (default: none)");
     parser.option("--width", width_given, "of the kernels, and where learning begins (default: 0.5)");
     parser.option("--steps", steps, "of gradient descent on the width");
     parser.option("--rate", rate_given, "the learning rate (default: 1)");
@@ -187,12 +186,12 @@ int regress_command(const std::vector<std::string>& arguments) {
           most_points, " points, found ", points.x.size());
 
     if (!out.empty()) check_output_file(out, "<svg", {file});
-    const auto path = training::learn_width(points, {PoolingKernel::gaussian, width}, steps, rate);
+    const auto path = training::learn_width(points, {PoolingKernel::Gaussian, width}, steps, rate);
     const std::vector<Fit> fits = fits_of(points, width, path.back().width);
     print(fits, json);
     if (out.empty()) return 0;
-    Picture picture(points, file.empty(), fits.size(), width);
-    write_picture(out, picture, fits, path);
+    Image image(points, file.empty(), fits.size(), width);
+    write_image(out, image, fits, path);
     if (!json) std::printf("%s: the curves and their weights\n", one_line(out).c_str());
     return 0;
 }

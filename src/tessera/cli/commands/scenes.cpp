@@ -51,7 +51,7 @@ void for_scenes(Range range, std::int64_t at_a_time, Make make, Use use) {
     }
 }
 
-Json json_of(const scenes::Scene& scene) {
+Json to_json(const scenes::Scene& scene) {
     Json objects = Json::array();
     for (const scenes::SceneObject& object : scene.objects) {
         const auto& [left, top, right, bottom] = object.box;
@@ -80,7 +80,8 @@ int preview(const std::vector<std::string>& arguments) {
     std::string file, out = "scenes.png";
     std::int64_t count = 24, from = 0, columns = 6;
     bool json = false;
-    Arguments parser("scenes preview", "Draws scenes onto one sheet, each with its question and its answer under it.",
+    Arguments parser("scenes preview",
+                     "RandomSequence scenes onto one sheet, each with its question and its answer under it.",
                      "tessera scenes preview recipes/scenes/train.scenes.json -o sheet.png --count 24");
     parser.positional("FILE", file, "a scene set (.scenes.json)");
     parser.option("-o,--output FILE", out, "the PNG file to write");
@@ -100,7 +101,7 @@ int preview(const std::vector<std::string>& arguments) {
     for_scenes(
         range, range.count, [&](std::int64_t index) { return scenes.at(index); },
         [&](std::int64_t, scenes::Scene scene) {
-            entries.push_back({std::move(scene.picture), std::move(scene.prefix), std::move(scene.suffix)});
+            entries.push_back({std::move(scene.image), std::move(scene.prefix), std::move(scene.suffix)});
         });
     formats::write_image(out, scenes::contact_sheet(entries, columns));
     if (json)
@@ -143,12 +144,12 @@ int write(const std::vector<std::string>& arguments) {
         range, 256,
         [&](std::int64_t index) {
             scenes::Scene scene = scenes.at(index);
-            formats::write_png(folder.path() / name_of(index), scene.picture);
+            formats::write_png(folder.path() / name_of(index), scene.image);
             return scene;
         },
         [&](std::int64_t index, const scenes::Scene& scene) {
             Json line = Json::object().set("image", name_of(index));
-            for (const auto& [key, value] : json_of(scene).members()) line.set(key, value);
+            for (const auto& [key, value] : to_json(scene).members()) line.set(key, value);
             lines.write(line.dump(0) + "\n");
             progress.set(static_cast<double>(index - range.from + 1));
         });
@@ -181,7 +182,7 @@ int texts(const std::vector<std::string>& arguments) {
         range_of(scenes, from, count), 4096, [&](std::int64_t index) { return scenes.texts_at(index); },
         [&](std::int64_t, const scenes::Scene& scene) {
             if (json)
-                std::printf("%s\n", json_for_terminal(json_of(scene).dump(0)).c_str());
+                std::printf("%s\n", json_for_terminal(to_json(scene).dump(0)).c_str());
             else
                 std::printf("%s\t%s\n", for_terminal(scene.prefix).c_str(), for_terminal(scene.suffix).c_str());
             check_output();

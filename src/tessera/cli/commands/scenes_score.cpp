@@ -18,13 +18,13 @@ namespace {
 // The most probable answers, token by token.
 std::vector<std::string> answers_of(const inference::TextModel& model, const std::vector<scenes::Scene>& scenes) {
     std::vector<std::string> texts;
-    std::vector<formats::Image> pictures;
+    std::vector<formats::Image> images;
     for (const scenes::Scene& scene : scenes) {
         texts.push_back(scene.prefix);
-        pictures.push_back(scene.picture);
+        images.push_back(scene.image);
     }
-    const inference::PicturePrompts prompts =
-        inference::prompts_with_own_picture(model.path, model.config, model.text(), texts, pictures, model.device);
+    const inference::ImagePrompts prompts =
+        inference::prompts_with_own_image(model.path, model.config, model.text(), texts, images, model.device);
     inference::GenerateOptions options{.max_new_tokens = 96};
     if (model.text().special.eos) options.stop_ids = {*model.text().special.eos};
     const inference::Generated generated = inference::generate(*model.model, prompts.batch, options);
@@ -40,7 +40,7 @@ void print_row(const evaluation::SceneScores& scores, scenes::SceneTask task) {
                 with_separators(score.asked).c_str(), 100 * score.exact_share());
     if (scenes::tells_boxes(task))
         std::printf("   mean IoU %.3f   %.1f %% of the boxes found", score.mean_overlap(), 100 * score.found_share());
-    if (task == scenes::SceneTask::ocr) std::printf("   character error %.1f %%", 100 * score.character_error());
+    if (task == scenes::SceneTask::Ocr) std::printf("   character error %.1f %%", 100 * score.character_error());
     std::printf("\n");
 }
 
@@ -66,7 +66,7 @@ int scenes_score_command(const std::vector<std::string>& arguments) {
           "scenes score: expected a --count and --batch from 1 and a --show from 0");
     const scenes::Scenes set{std::filesystem::path(file)};
     const inference::TextModel model =
-        inference::open_text_model(folder, {}, device_named(device_name), inference::NeedsTokenizer::yes);
+        inference::open_text_model(folder, {}, parse_device(device_name), inference::NeedsTokenizer::Yes);
     const NoGrad no_grad;
     count = std::min(count, set.size());
     evaluation::SceneScores scores;

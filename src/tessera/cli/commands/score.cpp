@@ -1,4 +1,4 @@
-// tessera score: how well a language model foretells a text.
+// tessera score: how well a language model predicts a text.
 #include <cstdio>
 
 #include "tessera/cli/arguments/arguments.h"
@@ -15,7 +15,7 @@ int score_command(const std::vector<std::string>& arguments) {
     std::string folder, file, tokenizer, device = "cpu";
     evaluation::ScoreOptions options;
     bool json = false;
-    Arguments parser("score", "How well a language model foretells a text: perplexity and bits per byte and character.",
+    Arguments parser("score", "How well a language model predicts a text: perplexity and bits per byte and character.",
                      "tessera score DIR corpus.txt --window 512 --stride 256");
     parser.model("DIR", folder, "a folder of the Hub's layout, or a checkpoint file");
     parser.positional("FILE", file, "a text file");
@@ -33,7 +33,7 @@ int score_command(const std::vector<std::string>& arguments) {
     const MappedFile text(file);
     formats::check_is_text({reinterpret_cast<const char*>(text.data()), text.bytes()}, file);
     const inference::TextModel model =
-        inference::open_text_model(folder, tokenizer, device_named(device), inference::NeedsTokenizer::yes);
+        inference::open_text_model(folder, tokenizer, parse_device(device), inference::NeedsTokenizer::Yes);
     const std::int64_t context = model.model->context_length(), positions = model.model->longest_text();
     check(context == 0 || options.window <= context || (options.beyond_context && positions == 0),
           "--window: ", options.window, " tokens, but the model's context is ", context,

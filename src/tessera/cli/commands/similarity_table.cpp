@@ -58,7 +58,7 @@ std::string table_of(const Similarities& similarities) {
     return table;
 }
 
-formats::Json json_of(const Similarities& similarities) {
+formats::Json to_json(const Similarities& similarities) {
     formats::Json texts = formats::Json::array(), rows = formats::Json::array(), nearest = formats::Json::array();
     for (std::size_t i = 0; i < similarities.texts.size(); ++i) {
         texts.push_back(similarities.texts[i]);

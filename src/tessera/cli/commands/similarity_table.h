@@ -17,6 +17,6 @@ struct Similarities {
 
 Similarities similarities_of(const std::vector<std::string>& texts, const Tensor& vectors);  // (texts, width)
 std::string table_of(const Similarities& similarities);
-formats::Json json_of(const Similarities& similarities);
+formats::Json to_json(const Similarities& similarities);
 
 }  // namespace tessera::cli

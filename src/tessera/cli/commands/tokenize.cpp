@@ -19,7 +19,7 @@ using formats::Json;
 using tokenizers::Ids;
 using tokenizers::Tokenizer;
 
-Json json_of(const Ids& ids) {
+Json to_json(const Ids& ids) {
     Json list = Json::array();
     for (const std::int64_t id : ids) list.push_back(id);
     return list;
@@ -28,8 +28,8 @@ Json json_of(const Ids& ids) {
 Json answer(const Tokenizer& tokenizer, const std::string& text) {
     const Ids ids = tokenizer.encode(text, false);
     return Json::object()
-        .set("ids", json_of(ids))
-        .set("ids_with_special", json_of(tokenizer.encode(text)))
+        .set("ids", to_json(ids))
+        .set("ids_with_special", to_json(tokenizer.encode(text)))
         .set("decoded", tokenizer.decode(ids));
 }
 

@@ -49,10 +49,10 @@ double peak_operations(Device device, DType dtype) {
     return best;
 }
 
-std::string accuracy_of(const training::Answers& answers) {
-    if (answers.all == 0) return {};
-    return fmt::format(", accuracy {:.2f} % ({} of {})", 100 * answers.share(), with_separators(answers.right),
-                       with_separators(answers.all));
+std::string accuracy_of(const training::Accuracy& answers) {
+    if (answers.total == 0) return {};
+    return fmt::format(", accuracy {:.2f} % ({} of {})", 100 * answers.share(), with_separators(answers.correct),
+                       with_separators(answers.total));
 }
 
 class Display {
@@ -213,7 +213,7 @@ int train_with_display(const training::Recipe& recipe, const training::SessionOp
         if (std::isfinite(result.loss)) out.set("training_loss", result.loss);
         if (result.loss_steps > 0) out.set("training_loss_steps", result.loss_steps);
         if (std::isfinite(result.validation_loss)) out.set("validation_loss", result.validation_loss);
-        if (result.answers.all > 0) out.set("validation_accuracy", result.answers.share());
+        if (result.answers.total > 0) out.set("validation_accuracy", result.answers.share());
         std::printf("%s\n", out.dump().c_str());
         return 0;
     }

@@ -71,7 +71,7 @@ int translate_command(const std::vector<std::string>& arguments) {
     if (given.empty() && files.empty()) return parser.refuse("TEXT is missing");
     if (!alignment.empty()) check_output_file(alignment, "<svg", {folder});
     const TextModel model =
-        inference::open_text_model(folder, tokenizer, device_named(device), inference::NeedsTokenizer::yes);
+        inference::open_text_model(folder, tokenizer, parse_device(device), inference::NeedsTokenizer::Yes);
     check(model.model->has_encoder(), folder, ": model_type '", model.config.text("model_type", "?"),
           "' has no encoder; see tessera generate");
     const inference::GenerationSettings settings = how.applied(model);

@@ -12,21 +12,21 @@ constexpr char control(char letter) { return static_cast<char>(letter & 0x1f); }
 }  // namespace
 
 EditedLine::State EditedLine::press(std::string_view key) {
-    if (key.empty()) return State::editing;
+    if (key.empty()) return State::Editing;
     if (key[0] == '\033') {
         press_escape(key);
-        return State::editing;
+        return State::Editing;
     }
     switch (key[0]) {
         case '\r':
-            if (cursor_ != text_.size() || !text_.ends_with('\\')) return State::done;
+            if (cursor_ != text_.size() || !text_.ends_with('\\')) return State::Done;
             erase(before(cursor_), cursor_);
             insert("\n");
             break;
         case control('J'): insert("\n"); break;
-        case control('C'): return State::abandoned;
+        case control('C'): return State::Abandoned;
         case control('D'):
-            if (text_.empty()) return State::ended;
+            if (text_.empty()) return State::Ended;
             erase(cursor_, after(cursor_));
             break;
         case control('H'):
@@ -44,7 +44,7 @@ EditedLine::State EditedLine::press(std::string_view key) {
         default:
             if (static_cast<unsigned char>(key[0]) >= 0x20) insert(key);
     }
-    return State::editing;
+    return State::Editing;
 }
 
 void EditedLine::press_escape(std::string_view key) {

@@ -10,7 +10,7 @@ namespace tessera::cli {
 
 class EditedLine {
    public:
-    enum class State { editing, done, abandoned, ended };  // Enter, Ctrl-C, Ctrl-D on an empty line
+    enum class State { Editing, Done, Abandoned, Ended };  // Enter, Ctrl-C, Ctrl-D on an empty line
 
     // One key: a character of UTF-8, a control character, or a whole escape sequence. Ctrl-J, Alt-Enter, and Enter
     // after a backslash begin a new line; Enter alone is the end.

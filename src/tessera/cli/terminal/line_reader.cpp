@@ -92,19 +92,19 @@ std::optional<std::string> LineReader::read(const std::string& prompt) {
     while (true) {
         const std::optional<std::string> key = next_key();
         if (!key) return std::nullopt;
-        EditedLine::State state = EditedLine::State::editing;
+        EditedLine::State state = EditedLine::State::Editing;
         if (*key == paste_begins)
             line_.paste(rest_of_paste());
         else
             state = line_.press(*key);
-        if (state == EditedLine::State::editing) {
+        if (state == EditedLine::State::Editing) {
             if (!more_is_waiting()) draw();
             continue;
         }
         draw();
         write_all(std::string(drawn_.size() - 1 - cursor_row_, '\n') + "\r\n");
-        if (state == EditedLine::State::ended) return std::nullopt;
-        if (state == EditedLine::State::done) return line_.take();
+        if (state == EditedLine::State::Ended) return std::nullopt;
+        if (state == EditedLine::State::Done) return line_.take();
         line_.take();
         return "";
     }

@@ -1,4 +1,4 @@
-// One decoder per kind of picture file, and what they share.
+// One decoder per kind of image file, and what they share.
 #pragma once
 
 #include <optional>

@@ -39,7 +39,7 @@ class Reader {
     static const char* reason_of(int error) {
         switch (error) {
             case D_GIF_ERR_READ_FAILED:
-            case D_GIF_ERR_EOF_TOO_SOON: return "the file ends before the picture does";
+            case D_GIF_ERR_EOF_TOO_SOON: return "the file ends before the image does";
             default: break;
         }
         const char* reason = GifErrorString(error);
@@ -119,7 +119,7 @@ TransparentImage decode_gif(const ImageFile& file) {
     // A code is of two bits at least and stands for 4096 pixels at most.
     constexpr std::int64_t most_per_byte = 8 / 2 * 4096;
     if (std::int64_t{frame.Width} * frame.Height / most_per_byte > static_cast<std::int64_t>(file.bytes.size()))
-        file.reject(kind, "the file ends before the picture does");
+        file.reject(kind, "the file ends before the image does");
 
     // What the frame leaves free is transparent, or of the first colour where none is.
     const auto ground = static_cast<std::uint8_t>(transparent >= 0 ? transparent : 0);

@@ -48,14 +48,14 @@ bool has(std::span<const std::byte> bytes, const Mark& mark) {
 
 const Mark& mark_of(std::span<const std::byte> bytes, const std::string& source, const ImageLimits& limits) {
     check(!bytes.empty(), source, ": the file is empty");
-    check(bytes.size() <= limits.bytes, source, ": a picture file of ", bytes.size(), " bytes is past the limit of ",
+    check(bytes.size() <= limits.bytes, source, ": an image file of ", bytes.size(), " bytes is past the limit of ",
           limits.bytes);
     for (const Mark& mark : marks) {
         if (!has(bytes, mark)) continue;
         check(mark.decode || mark.decode_opaque, source, ": a ", mark.kind, " file; ", readable);
         return mark;
     }
-    fail(source, ": not a picture of a known kind; ", readable);
+    fail(source, ": not an image of a known kind; ", readable);
 }
 
 Image over_white(const TransparentImage& transparent) {
@@ -88,7 +88,7 @@ TransparentImage::TransparentImage(std::int64_t w, std::int64_t h)
 void ImageFile::reject(const char* kind, std::string_view reason) const { fail(source, ": ", kind, ": ", reason); }
 
 void ImageFile::check_size(const char* kind, std::int64_t width, std::int64_t height) const {
-    if (width <= 0 || height <= 0) reject(kind, text_of("a picture of ", width, " × ", height, " pixels is empty"));
+    if (width <= 0 || height <= 0) reject(kind, text_of("an image of ", width, " × ", height, " pixels is empty"));
     if (width > limits.pixels / height)
         reject(kind, text_of(width, " × ", height, " pixels are more than the limit of ", limits.pixels));
     if (std::max(width, height) > limits.side)
@@ -133,7 +133,7 @@ const Writer& writer_of(const std::filesystem::path& path) {
     for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     for (const Writer& writer : writers)
         if (ending == writer.ending) return writer;
-    fail(path.string(), ": a picture is written as PNG or JPEG: expected a name that ends in .png, .jpg or .jpeg");
+    fail(path.string(), ": an image is written as PNG or JPEG: expected a name that ends in .png, .jpg or .jpeg");
 }
 
 }  // namespace

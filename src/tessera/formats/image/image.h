@@ -1,6 +1,6 @@
-// A picture in memory, and the files it comes from: PNG, JPEG, WebP and GIF (its first frame), told apart by their
+// An image in memory, and the files it comes from: PNG, JPEG, WebP and GIF (its first frame), told apart by their
 // first bytes. All become 8-bit RGB as Pillow makes it, turned as their EXIF orientation says, with whatever is
-// transparent laid over white. Pictures come from strangers: size and pixels are checked against limits before anything
+// transparent laid over white. Images come from strangers: size and pixels are checked against limits before anything
 // is decoded.
 #pragma once
 
@@ -26,7 +26,7 @@ struct Image {
     bool operator==(const Image&) const = default;
 };
 
-// What reading or making one picture may ask for: the largest cameras pass, and a file of few bytes cannot take the
+// What reading or making one image may ask for: the largest cameras pass, and a file of few bytes cannot take the
 // machine's memory. A side is limited of itself because filters keep weights for each of its pixels.
 struct ImageLimits {
     std::size_t bytes = std::size_t{128} << 20;
@@ -39,7 +39,7 @@ Image read_image(const std::filesystem::path& path, const ImageLimits& limits = 
 Image decode_image(std::span<const std::byte> bytes, const std::string& source, const ImageLimits& limits = {});
 
 // Whole or not at all. write_image takes the kind from the ending, .png, .jpg or .jpeg; any other is an error, which
-// image_signature tells before there is a picture, and what the file will begin with.
+// image_signature tells before there is an image, and what the file will begin with.
 void write_png(const std::filesystem::path& path, const Image& image);
 void write_jpeg(const std::filesystem::path& path, const Image& image);
 void write_image(const std::filesystem::path& path, const Image& image);

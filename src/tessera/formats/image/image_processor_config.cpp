@@ -16,12 +16,12 @@ std::int64_t read_edge(const Config& config, std::string_view name) {
 }
 
 // 224, [224, 224], {"height": 224, "width": 224} or {"shortest_edge": 224}.
-PictureSize read_size(const Config& config, const char* name, const PictureSize& fallback, bool square) {
+ImageSize read_size(const Config& config, const char* name, const ImageSize& fallback, bool square) {
     if (!config.has(name)) return fallback;
     const Json& value = *config.json().find(name);
     if (value.is_number()) {
         const std::int64_t edge = read_edge(config, name);
-        return square ? PictureSize{.height = edge, .width = edge} : PictureSize{.shortest_edge = edge};
+        return square ? ImageSize{.height = edge, .width = edge} : ImageSize{.shortest_edge = edge};
     }
     if (value.is_array()) {
         const std::vector<std::int64_t> edges = config.integers(name);
@@ -52,7 +52,7 @@ Channels read_channels(const Config& config, const char* name, const Channels& f
     return {values[0], values[1], values[2]};
 }
 
-Json written_size(const PictureSize& size) {
+Json written_size(const ImageSize& size) {
     if (size.shortest_edge > 0) return Json::object().set("shortest_edge", size.shortest_edge);
     return Json::object().set("height", size.height).set("width", size.width);
 }
@@ -75,9 +75,9 @@ void reject_other_steps(const Config& config) {
 
 }  // namespace
 
-PictureSettings read_picture_settings(const Config& config, const PictureSettings& defaults) {
+ImageProcessorConfig read_image_processor_config(const Config& config, const ImageProcessorConfig& defaults) {
     reject_other_steps(config);
-    PictureSettings settings = defaults;
+    ImageProcessorConfig settings = defaults;
     settings.resizes = config.boolean("do_resize", defaults.resizes);
     settings.size = read_size(config, "size", defaults.size, defaults.one_number_is_square);
     settings.crops = config.boolean("do_center_crop", defaults.crops);
@@ -91,7 +91,7 @@ PictureSettings read_picture_settings(const Config& config, const PictureSetting
     if (settings.normalises && std::count(settings.deviation.begin(), settings.deviation.end(), 0.0) > 0)
         config.reject("image_std", "0 divides nothing");
     const std::int64_t resampling = config.integer("resample", static_cast<std::int64_t>(defaults.resampling));
-    if (resampling < 0 || resampling > static_cast<std::int64_t>(Resampling::hamming))
+    if (resampling < 0 || resampling > static_cast<std::int64_t>(Resampling::Hamming))
         config.reject("resample", text_of(resampling,
                                           " is no filter; 0 is nearest, 1 lanczos, 2 bilinear, 3 bicubic, "
                                           "4 box, 5 hamming"));
@@ -99,7 +99,7 @@ PictureSettings read_picture_settings(const Config& config, const PictureSetting
     return settings;
 }
 
-Json written(const PictureSettings& settings) {
+Json written(const ImageProcessorConfig& settings) {
     Json json = Json::object();
     json.set("do_resize", settings.resizes)
         .set("size", written_size(settings.size))

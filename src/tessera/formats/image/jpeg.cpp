@@ -18,7 +18,7 @@ namespace tessera::formats {
 namespace {
 
 constexpr const char* kind = "JPEG";
-// Each scan of a progressive file passes over the whole picture, whatever it brings. Encoders write ten to twenty.
+// Each scan of a progressive file passes over the whole image, whatever it brings. Encoders write ten to twenty.
 constexpr int most_scans = 100;
 constexpr std::int64_t most_scanned_pixels = std::int64_t{1} << 30;
 
@@ -58,9 +58,9 @@ class Reader {
         info->err->format_message(info, message);
         leave(info, message);
     }
-    // Warnings mend what can be mended; a picture that is not all there cannot.
+    // Warnings mend what can be mended; an image that is not all there cannot.
     static void on_message(j_common_ptr info, int level) {
-        if (level < 0 && info->err->msg_code == JWRN_JPEG_EOF) leave(info, "the file ends before the picture does");
+        if (level < 0 && info->err->msg_code == JWRN_JPEG_EOF) leave(info, "the file ends before the image does");
     }
     static void on_progress(j_common_ptr info) {
         const auto& jpeg = *reinterpret_cast<j_decompress_ptr>(info);
@@ -164,7 +164,7 @@ class Encoder {
     Encoder& operator=(const Encoder&) = delete;
 
     std::span<const std::byte> encode(const Image& image, const std::string& name) {
-        if (setjmp(jump_) != 0) fail(name, ": cannot encode the picture: ", std::string_view(message_));
+        if (setjmp(jump_) != 0) fail(name, ": cannot encode the image: ", std::string_view(message_));
         compress(image);
         return std::as_bytes(std::span(bytes_, count_));
     }
@@ -206,7 +206,7 @@ Image decode_jpeg(const ImageFile& file) {
 void write_jpeg(const std::filesystem::path& path, const Image& image) {
     check(
         image.width > 0 && image.height > 0 && image.width <= JPEG_MAX_DIMENSION && image.height <= JPEG_MAX_DIMENSION,
-        path.string(), ": cannot write a picture of ", image.width, " × ", image.height, " pixels as JPEG");
+        path.string(), ": cannot write an image of ", image.width, " × ", image.height, " pixels as JPEG");
     Encoder encoder;
     const std::span<const std::byte> bytes = encoder.encode(image, path.string());
     AtomicFile out(path);

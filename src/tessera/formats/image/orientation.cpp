@@ -1,4 +1,4 @@
-// The orientation in EXIF (CIPA DC-008; the layout is TIFF 6.0's) and XMP (ISO 16684-1), and pictures turned by it.
+// The orientation in EXIF (CIPA DC-008; the layout is TIFF 6.0's) and XMP (ISO 16684-1), and images turned by it.
 #include <cstring>
 #include <string_view>
 
@@ -24,13 +24,13 @@ struct Tiff {
 };
 
 // Bit by bit: orientations past 4 exchange the axes; the others mirror one of them or both.
-template <std::int64_t channels, class Picture>
-Picture turned_by(Picture image, int orientation) {
+template <std::int64_t channels, class Image>
+Image turned_by(Image image, int orientation) {
     if (orientation <= 1 || orientation > 8) return image;
     const bool exchanged = orientation >= 5;
     const bool from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
     const bool from_below = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
-    Picture turned(exchanged ? image.height : image.width, exchanged ? image.width : image.height);
+    Image turned(exchanged ? image.height : image.width, exchanged ? image.width : image.height);
     std::uint8_t* to = turned.pixels.data();
     for (std::int64_t y = 0; y < turned.height; ++y)
         for (std::int64_t x = 0; x < turned.width; ++x, to += channels) {

@@ -46,7 +46,7 @@ class Reader {
     }
     static void read(png_structp png, png_bytep to, std::size_t count) {
         auto* reader = static_cast<Reader*>(png_get_io_ptr(png));
-        if (count > reader->left_.size()) png_error(png, "the file ends before the picture does");
+        if (count > reader->left_.size()) png_error(png, "the file ends before the image does");
         std::memcpy(to, reader->left_.data(), count);
         reader->left_ = reader->left_.subspan(count);
     }
@@ -94,7 +94,7 @@ int orientation_of(std::span<const std::uint8_t> left) {
 void check_filled(const ImageFile& file, std::size_t row_bytes, std::size_t height) {
     constexpr std::size_t most_per_byte = 1032;
     if (row_bytes * height / most_per_byte > file.bytes.size())
-        file.reject(kind, "the file ends before the picture does");
+        file.reject(kind, "the file ends before the image does");
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ TransparentImage decode_png(const ImageFile& file) {
 
 void write_png(const std::filesystem::path& path, const Image& image) {
     check(image.width > 0 && image.height > 0 && image.width < PNG_UINT_31_MAX && image.height < PNG_UINT_31_MAX,
-          path.string(), ": cannot write a picture of ", image.width, " × ", image.height, " pixels");
+          path.string(), ": cannot write an image of ", image.width, " × ", image.height, " pixels");
     png_image header{};
     header.version = PNG_IMAGE_VERSION;
     header.width = static_cast<png_uint_32>(image.width);
@@ -139,7 +139,7 @@ void write_png(const std::filesystem::path& path, const Image& image) {
     png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(header);
     std::vector<std::byte> encoded(bytes);
     const int done = png_image_write_to_memory(&header, encoded.data(), &bytes, 0, image.pixels.data(), 0, nullptr);
-    check(done != 0, path.string(), ": cannot encode the picture: ", std::string_view(header.message));
+    check(done != 0, path.string(), ": cannot encode the image: ", std::string_view(header.message));
     AtomicFile out(path);
     out.write(std::span(encoded).first(bytes));
     out.commit();

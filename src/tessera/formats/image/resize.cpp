@@ -39,11 +39,11 @@ struct Filter {
 
 Filter filter_of(Resampling resampling) {
     switch (resampling) {
-        case Resampling::box: return {box_filter, 0.5};
-        case Resampling::bilinear: return {bilinear_filter, 1};
-        case Resampling::hamming: return {hamming_filter, 1};
-        case Resampling::bicubic: return {bicubic_filter, 2};
-        case Resampling::lanczos: return {lanczos_filter, 3};
+        case Resampling::Box: return {box_filter, 0.5};
+        case Resampling::Bilinear: return {bilinear_filter, 1};
+        case Resampling::Hamming: return {hamming_filter, 1};
+        case Resampling::Bicubic: return {bicubic_filter, 2};
+        case Resampling::Lanczos: return {lanczos_filter, 3};
         default: fail("resize: no filter of number ", static_cast<int>(resampling));
     }
 }
@@ -165,10 +165,10 @@ Image resize(const Image& image, std::int64_t width, std::int64_t height, Resamp
     constexpr ImageLimits limits;
     const bool fits = std::max(width, height) <= limits.side && width <= limits.pixels / height &&
                       width <= limits.pixels / image.height && std::max(image.width, image.height) <= limits.side;
-    check(fits, "a picture of ", image.width, " × ", image.height, " pixels cannot be resized to ", width, " × ",
-          height, ": that takes more than the limit of ", limits.pixels, " pixels, ", limits.side, " a side");
+    check(fits, "an image of ", image.width, " × ", image.height, " pixels cannot be resized to ", width, " × ", height,
+          ": that takes more than the limit of ", limits.pixels, " pixels, ", limits.side, " a side");
     if (image.width == width && image.height == height) return image;
-    if (resampling == Resampling::nearest) return resize_nearest(image, width, height);
+    if (resampling == Resampling::Nearest) return resize_nearest(image, width, height);
     const Filter filter = filter_of(resampling);
     if (image.width == width) return resize_columns(image, height, filter);
     const Image stretched = resize_rows(image, width, filter);

@@ -8,7 +8,7 @@
 namespace tessera::formats {
 
 // Numbered as in Pillow and in preprocessor_config.json.
-enum class Resampling : std::uint8_t { nearest = 0, lanczos = 1, bilinear = 2, bicubic = 3, box = 4, hamming = 5 };
+enum class Resampling : std::uint8_t { Nearest = 0, Lanczos = 1, Bilinear = 2, Bicubic = 3, Box = 4, Hamming = 5 };
 
 Image resize(const Image& image, std::int64_t width, std::int64_t height, Resampling resampling);
 

@@ -1,4 +1,4 @@
-// A picture with its transparency, to be laid over another: read from the same files as any picture (formats/image.h).
+// An image with its transparency, to be laid over another: read from the same files as any image (formats/image.h).
 #pragma once
 
 #include "tessera/formats/image/image.h"

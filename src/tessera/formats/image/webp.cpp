@@ -36,7 +36,7 @@ Bytes chunk_named(Bytes file, const char* name) {
 
 const char* reason_of(VP8StatusCode status) {
     switch (status) {
-        case VP8_STATUS_NOT_ENOUGH_DATA: return "the file ends before the picture does";
+        case VP8_STATUS_NOT_ENOUGH_DATA: return "the file ends before the image does";
         case VP8_STATUS_OUT_OF_MEMORY: return "no memory for the decoder";
         case VP8_STATUS_UNSUPPORTED_FEATURE: return "no decoder for this kind of WebP";
         default: return "the data are damaged";
@@ -69,7 +69,7 @@ TransparentImage decode_webp(const ImageFile& file) {
     Frame frame{.bytes = whole, .width = width, .height = height};
     if (features.has_animation != 0) frame = first_frame(file, whole);
     if (frame.x + frame.width > width || frame.y + frame.height > height)
-        file.reject(kind, "the first frame lies outside of the picture");
+        file.reject(kind, "the first frame lies outside of the image");
 
     WebPDecoderConfig config;
     if (WebPInitDecoderConfig(&config) == 0) file.reject(kind, "the installed libwebp is another version");

@@ -288,7 +288,7 @@ void adafactor_on_cpu(const AdafactorStep& step, const AdafactorBuffers& buffers
         Adafactor<double>(step, buffers).run();
 }
 
-const Fill fill_adafactor{kernels::adafactor, DeviceKind::CPU, adafactor_on_cpu};
+const RegisterKernel register_adafactor{kernels::adafactor, DeviceKind::CPU, adafactor_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -200,8 +200,9 @@ void additive_attention_backward_on_cpu(const AdditiveAttentionViews& views,
         backward(views, gradients, &HWY_DYNAMIC_DISPATCH(pair_f64));
 }
 
-const Fill fill_forward{kernels::additive_attention, DeviceKind::CPU, additive_attention_on_cpu};
-const Fill fill_backward{kernels::additive_attention_backward, DeviceKind::CPU, additive_attention_backward_on_cpu};
+const RegisterKernel register_forward{kernels::additive_attention, DeviceKind::CPU, additive_attention_on_cpu};
+const RegisterKernel register_backward{kernels::additive_attention_backward, DeviceKind::CPU,
+                                       additive_attention_backward_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -65,8 +65,8 @@ class BackwardBlock {
                                        .columns = sizes_.width,
                                        .depth = seen_count,
                                        .add = true};
-        if (block().sees_all(begin, seen_count)) return multiply<Left::transposed>(product);
-        multiply<Left::transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
+        if (block().sees_all(begin, seen_count)) return multiply<Left::Transposed>(product);
+        multiply<Left::Transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
             return block().keys_of(row, row_end, begin, seen_count);
         });
     }
@@ -99,8 +99,8 @@ class BackwardBlock {
                                            .columns = rows.width(),
                                            .depth = block().count,
                                            .add = true};
-            if (sees_all) return multiply<Left::as_is>(product);
-            multiply<Left::as_is>(product, [&](std::int64_t key, std::int64_t key_end) {
+            if (sees_all) return multiply<Left::AsIs>(product);
+            multiply<Left::AsIs>(product, [&](std::int64_t key, std::int64_t key_end) {
                 return block().rows_of(first + key, first + key_end);
             });
         };
@@ -144,8 +144,8 @@ class BackwardWorker {
           first_(settings, views, sizes),
           second_(settings, views, sizes),
           tile_(settings, sizes),
-          keys_(views.key, Side::both),
-          values_(views.value, Side::left) {}
+          keys_(views.key, Side::Both),
+          values_(views.value, Side::Left) {}
 
     // The query rows of one key head, two blocks at a time: keys and values are then brought into the caches once for
     // both.
@@ -306,7 +306,7 @@ void attention_backward_on_cpu(const kernels::AttentionSettings& settings, const
         HWY_DYNAMIC_DISPATCH(attention_backward_f32)(settings, views);
 }
 
-const Fill fill_backward{kernels::attention_backward, DeviceKind::CPU, attention_backward_on_cpu};
+const RegisterKernel register_backward{kernels::attention_backward, DeviceKind::CPU, attention_backward_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -27,8 +27,8 @@ class BiasGradient {
         share_tasks(out_.shape[0] * out_.shape[1] * pieces, sizes_.worth_sharing(), [&](auto next) {
             Worker worker{{settings_, views_, sizes_},
                           {settings_, sizes_},
-                          KeyRows<T>(views_.key, Side::left),
-                          KeyRows<T>(views_.value, Side::left)};
+                          KeyRows<T>(views_.key, Side::Left),
+                          KeyRows<T>(views_.value, Side::Left)};
             for (std::int64_t task = next(); task >= 0; task = next()) {
                 const std::int64_t piece = task % pieces, head = task / pieces % out_.shape[1],
                                    row = task / pieces / out_.shape[1];
@@ -123,7 +123,8 @@ void attention_bias_gradient_on_cpu(const kernels::AttentionSettings& settings, 
         HWY_DYNAMIC_DISPATCH(attention_bias_gradient_f32)(settings, views, out);
 }
 
-const Fill fill_bias_gradient{kernels::attention_bias_gradient, DeviceKind::CPU, attention_bias_gradient_on_cpu};
+const RegisterKernel register_bias_gradient{kernels::attention_bias_gradient, DeviceKind::CPU,
+                                            attention_bias_gradient_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -262,7 +262,7 @@ void few(const kernels::AttentionSettings& settings, const kernels::AttentionFor
     }
 }
 
-void attention_few(const kernels::AttentionSettings& settings, const kernels::AttentionForward& views) {
+void attention_decode(const kernels::AttentionSettings& settings, const kernels::AttentionForward& views) {
     switch (views.query.dtype) {
         case DType::F64: return few<double, double>(settings, views);
         case DType::BF16: return few<float, BFloat16>(settings, views);
@@ -277,10 +277,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tessera {
 
-HWY_EXPORT(attention_few);
+HWY_EXPORT(attention_decode);
 
 void attention_of_few(const kernels::AttentionSettings& settings, const kernels::AttentionForward& views) {
-    HWY_DYNAMIC_DISPATCH(attention_few)(settings, views);
+    HWY_DYNAMIC_DISPATCH(attention_decode)(settings, views);
 }
 
 }  // namespace tessera

@@ -31,7 +31,7 @@ class ForwardBlock {
         : settings_(settings),
           views_(views),
           sizes_(sizes),
-          queries_(settings, views.query, QueryUse::scores),
+          queries_(settings, views.query, QueryUse::Scores),
           stride_(tile_stride<T>(sizes.value_width)),
           out_(query_block * stride_) {}
 
@@ -67,8 +67,8 @@ class ForwardBlock {
                                        .columns = sizes_.value_width,
                                        .depth = seen_count,
                                        .add = true};
-        if (block().sees_all(begin, seen_count)) return multiply<Left::transposed>(product);
-        multiply<Left::transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
+        if (block().sees_all(begin, seen_count)) return multiply<Left::Transposed>(product);
+        multiply<Left::Transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
             return block().keys_of(row, row_end, begin, seen_count);
         });
     }
@@ -138,7 +138,7 @@ void forward(const kernels::AttentionSettings& settings, const kernels::Attentio
         for (std::int64_t i = 0; i < cut.blocks_per_part; ++i) blocks.emplace_back(settings, views, sizes);
         ScoreTile<T, Word> tile(settings, sizes);
         WeightWords<T, Word> words;
-        KeyRows<T, Word> keys(views.key, Side::left), values(views.value, Side::right);
+        KeyRows<T, Word> keys(views.key, Side::Left), values(views.value, Side::Right);
         for (std::int64_t task = next(); task >= 0; task = next()) {
             const std::int64_t head = cut.head_of(task), row = head / sizes.key_heads,
                                key_head = head % sizes.key_heads;
@@ -200,7 +200,7 @@ void attention_on_cpu(const kernels::AttentionSettings& settings, const kernels:
         HWY_DYNAMIC_DISPATCH(attention_forward_f32)(settings, views);
 }
 
-const Fill fill_attention{kernels::attention, DeviceKind::CPU, attention_on_cpu};
+const RegisterKernel register_attention{kernels::attention, DeviceKind::CPU, attention_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -26,8 +26,8 @@ class GradientQueries {
                     const AttentionSizes& sizes)
         : views_(views),
           sizes_(sizes),
-          columns_(settings, views.query, QueryUse::gradients),
-          out_gradient_(views.out_gradient, QueryUse::gradients) {}
+          columns_(settings, views.query, QueryUse::Gradients),
+          out_gradient_(views.out_gradient, QueryUse::Gradients) {}
 
     void start(const QueryBlock& block) {
         columns_.start(block);

@@ -52,7 +52,7 @@ void merge_on_cpu(const kernels::AttentionParts& parts) {
     });
 }
 
-const Fill fill_merge{kernels::attention_merge, DeviceKind::CPU, merge_on_cpu};
+const RegisterKernel register_merge{kernels::attention_merge, DeviceKind::CPU, merge_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -65,7 +65,7 @@ class QueryRows<float, Bf16Pair> {
           width_(view.size(3)),
           stride_(tile_stride<float>(width_)),
           along_stride_(tile_stride<Bf16Pair>(words_of<Bf16Pair>(width_))),
-          rows_(use == QueryUse::scores ? 1 : query_block / 2 * stride_),
+          rows_(use == QueryUse::Scores ? 1 : query_block / 2 * stride_),
           along_(query_block * along_stride_),
           transposed_(words_of<Bf16Pair>(width_) * transposed_stride) {}
 
@@ -81,7 +81,7 @@ class QueryRows<float, Bf16Pair> {
         // Moved as numbers of the same size.
         transpose_tile(reinterpret_cast<const float*>(along_.data()), along_stride_, query_block,
                        words_of<Bf16Pair>(width_), reinterpret_cast<float*>(transposed_.data()), transposed_stride);
-        if (use_ == QueryUse::scores) return;
+        if (use_ == QueryUse::Scores) return;
         for (std::int64_t i = 0; i < block.count; i += 2)
             load_pairs_across(address(i), i + 1 < block.count ? address(i + 1) : nullptr, width_,
                               rows_.data() + i / 2 * stride_, stride_);
@@ -108,15 +108,15 @@ class KeyRows<float, Bf16Pair> {
           width_(view.size(3)),
           left_stride_(tile_stride<Bf16Pair>(words_of<Bf16Pair>(width_))),
           right_stride_(tile_stride<float>(width_)),
-          left_(side == Side::right ? 1 : key_block * left_stride_),
-          right_(side == Side::left ? 1 : key_block / 2 * right_stride_) {}
+          left_(side == Side::Right ? 1 : key_block * left_stride_),
+          right_(side == Side::Left ? 1 : key_block / 2 * right_stride_) {}
 
     void load(std::int64_t row, std::int64_t key_head, std::int64_t first, std::int64_t count) {
         const auto address = [&](std::int64_t i) { return row_address(view_, row, first + i, key_head); };
-        if (side_ != Side::right)
+        if (side_ != Side::Right)
             for (std::int64_t i = 0; i < count; ++i)
                 load_pairs_along(address(i), width_, left_.data() + i * left_stride_, left_stride_);
-        if (side_ != Side::left)
+        if (side_ != Side::Left)
             for (std::int64_t i = 0; i < count; i += 2)
                 load_pairs_across(address(i), i + 1 < count ? address(i + 1) : nullptr, width_,
                                   right_.data() + i / 2 * right_stride_, right_stride_);

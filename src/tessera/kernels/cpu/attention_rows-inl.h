@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
 
 // What the rows of queries are for: scores alone, as in forward, or gradients of keys and values too.
-enum class QueryUse { scores, gradients };
+enum class QueryUse { Scores, Gradients };
 
 // The rows of a block's queries in a (B, Tq, H, D) view, in words that products take: transposed, for products over the
 // width, a column per query; and as they are, for products over the queries.
@@ -55,7 +55,7 @@ class QueryRows {
 
 // Which factor of a product rows are: the left one of a product over the width, the right one of a product over the
 // keys, or now this and now that.
-enum class Side { left, right, both };
+enum class Side { Left, Right, Both };
 
 // The rows of a run of keys in a (B, Tk, KH, D) view, in words that products take.
 template <class T, class Word = T>

@@ -100,7 +100,7 @@ void multiply_seen(const QueryBlock& block, const Word* rows, std::int64_t row_s
     constexpr std::int64_t stride = QueryRows<T, Word>::transposed_stride;
     Product<T, Word> product{rows,   row_stride, queries.transposed(), stride,          tile,
                              stride, count,      block.count,          queries.width(), false};
-    if (block.sees_all(first, count)) return multiply<Left::as_is>(product);
+    if (block.sees_all(first, count)) return multiply<Left::AsIs>(product);
     for (std::int64_t column = 0; column < block.count; column += 2 * lane_count<T>()) {
         const std::int64_t end = std::min(column + 2 * lane_count<T>(), query_block);
         const kernels::KeyRange seen = block.keys_of(column, end, first, count);
@@ -112,7 +112,7 @@ void multiply_seen(const QueryBlock& block, const Word* rows, std::int64_t row_s
         product.c = tile + seen.begin * stride + column;
         product.rows = seen.end - seen.begin;
         product.columns = std::min(end, block.count) - column;
-        multiply<Left::as_is>(product);
+        multiply<Left::AsIs>(product);
     }
 }
 

@@ -120,7 +120,7 @@ void transpose_tile(const T* from, std::int64_t from_stride, std::int64_t rows, 
 }
 
 // The left operand of a product, as it lies or transposed.
-enum class Left { as_is, transposed };
+enum class Left { AsIs, Transposed };
 
 // c (rows × vectors) = or += a (rows × depth) · b (depth × vectors), all accumulators in registers. The depth counts
 // words: T themselves or pairs of bf16.
@@ -142,7 +142,7 @@ HWY_INLINE void multiply_registers(const Word* HWY_RESTRICT a, std::int64_t a_st
         for (int v = 0; v < vectors; ++v) right[v] = hn::Load(words, b + k * b_stride + v * lanes);
 #pragma GCC unroll 16
         for (int row = 0; row < rows; ++row) {
-            const auto value = hn::Set(words, left == Left::as_is ? a[row * a_stride + k] : a[k * a_stride + row]);
+            const auto value = hn::Set(words, left == Left::AsIs ? a[row * a_stride + k] : a[k * a_stride + row]);
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; ++v) sum[row][v] = multiply_add(d, value, right[v], sum[row][v]);
         }
@@ -171,7 +171,7 @@ struct Product {
 // `depth` counts words.
 template <Left left, int rows, class T, class Word>
 void multiply_rows(const Product<T, Word>& p, std::int64_t row, std::int64_t column, kernels::KeyRange depth) {
-    const Word* a = p.a + (left == Left::as_is ? row * p.a_stride + depth.begin : depth.begin * p.a_stride + row);
+    const Word* a = p.a + (left == Left::AsIs ? row * p.a_stride + depth.begin : depth.begin * p.a_stride + row);
     const Word* b = p.b + depth.begin * p.b_stride + column;
     T* c = p.c + row * p.c_stride + column;
     const std::int64_t count = depth.end - depth.begin;

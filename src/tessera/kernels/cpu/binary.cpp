@@ -78,7 +78,7 @@ void run_integers(const View& a, const View& b, const View& out, Operation opera
                                       HWY_DYNAMIC_DISPATCH(name##_f64));                                         \
         visit_index(out.dtype, #name, [&]<class T>(Type<T>) { run_integers<T>(a, b, out, integer_operation); }); \
     }                                                                                                            \
-    const Fill fill_##name{kernels::name, DeviceKind::CPU, name##_on_cpu};
+    const RegisterKernel fill_##name{kernels::name, DeviceKind::CPU, name##_on_cpu};
 TESSERA_BINARY_KERNEL(add, [](auto x, auto y) { return x + y; })
 TESSERA_BINARY_KERNEL(sub, [](auto x, auto y) { return x - y; })
 TESSERA_BINARY_KERNEL(mul, [](auto x, auto y) { return x * y; })

@@ -106,10 +106,11 @@ void l2_normalise_backward_on_cpu(const View& gradient, const View& y, const Vie
     });
 }
 
-const Fill fill_scale{kernels::scale_by_exp, DeviceKind::CPU, scale_by_exp_on_cpu};
-const Fill fill_pairs{kernels::pair_sigmoid, DeviceKind::CPU, pair_sigmoid_on_cpu};
-const Fill fill_normalise{kernels::l2_normalise, DeviceKind::CPU, l2_normalise_on_cpu};
-const Fill fill_normalise_backward{kernels::l2_normalise_backward, DeviceKind::CPU, l2_normalise_backward_on_cpu};
+const RegisterKernel register_scale{kernels::scale_by_exp, DeviceKind::CPU, scale_by_exp_on_cpu};
+const RegisterKernel register_pairs{kernels::pair_sigmoid, DeviceKind::CPU, pair_sigmoid_on_cpu};
+const RegisterKernel register_normalise{kernels::l2_normalise, DeviceKind::CPU, l2_normalise_on_cpu};
+const RegisterKernel register_normalise_backward{kernels::l2_normalise_backward, DeviceKind::CPU,
+                                                 l2_normalise_backward_on_cpu};
 
 }  // namespace
 }  // namespace tessera

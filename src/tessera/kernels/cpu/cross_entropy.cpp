@@ -271,9 +271,9 @@ void cross_entropy_backward_on_cpu(const View& logits, const View& targets, cons
     });
 }
 
-const Fill fill_scale{kernels::target_scale, DeviceKind::CPU, target_scale_on_cpu};
-const Fill fill_forward{kernels::cross_entropy, DeviceKind::CPU, cross_entropy_on_cpu};
-const Fill fill_backward{kernels::cross_entropy_backward, DeviceKind::CPU, cross_entropy_backward_on_cpu};
+const RegisterKernel register_scale{kernels::target_scale, DeviceKind::CPU, target_scale_on_cpu};
+const RegisterKernel register_forward{kernels::cross_entropy, DeviceKind::CPU, cross_entropy_on_cpu};
+const RegisterKernel register_backward{kernels::cross_entropy_backward, DeviceKind::CPU, cross_entropy_backward_on_cpu};
 
 }  // namespace
 }  // namespace tessera

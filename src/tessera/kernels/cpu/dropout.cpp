@@ -79,7 +79,7 @@ void dropout_on_cpu(const kernels::DropoutRule& rule, const View& x, const View&
     });
 }
 
-const Fill fill_dropout{kernels::dropout, DeviceKind::CPU, dropout_on_cpu};
+const RegisterKernel register_dropout{kernels::dropout, DeviceKind::CPU, dropout_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -112,8 +112,9 @@ void embedding_backward_on_cpu(const View& ids, const View& gradient, const View
     });
 }
 
-const Fill fill_embedding{kernels::embedding, DeviceKind::CPU, embedding_on_cpu};
-const Fill fill_embedding_backward{kernels::embedding_backward, DeviceKind::CPU, embedding_backward_on_cpu};
+const RegisterKernel register_embedding{kernels::embedding, DeviceKind::CPU, embedding_on_cpu};
+const RegisterKernel register_embedding_backward{kernels::embedding_backward, DeviceKind::CPU,
+                                                 embedding_backward_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -95,9 +95,10 @@ void combine_rows_backward_on_cpu(const View& gradient, const View& rows, const 
     });
 }
 
-const Fill fill_gather{kernels::gather_rows, DeviceKind::CPU, gather_rows_on_cpu};
-const Fill fill_combine{kernels::combine_rows, DeviceKind::CPU, combine_rows_on_cpu};
-const Fill fill_combine_backward{kernels::combine_rows_backward, DeviceKind::CPU, combine_rows_backward_on_cpu};
+const RegisterKernel register_gather{kernels::gather_rows, DeviceKind::CPU, gather_rows_on_cpu};
+const RegisterKernel register_combine{kernels::combine_rows, DeviceKind::CPU, combine_rows_on_cpu};
+const RegisterKernel register_combine_backward{kernels::combine_rows_backward, DeviceKind::CPU,
+                                               combine_rows_backward_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -171,8 +171,8 @@ void run_backward(const std::array<const View*, 5>& views, BackwardRow<Compute>*
                 run_backward<T, float>({&gate, &up, &dout, &dgate, &dup}, &HWY_DYNAMIC_DISPATCH(name##_backward_f32)); \
         });                                                                                                            \
     }                                                                                                                  \
-    const Fill fill_##name{kernels::name, DeviceKind::CPU, name##_on_cpu};                                             \
-    const Fill fill_##name##_backward{kernels::name##_backward, DeviceKind::CPU, name##_backward_on_cpu};
+    const RegisterKernel fill_##name{kernels::name, DeviceKind::CPU, name##_on_cpu};                                   \
+    const RegisterKernel fill_##name##_backward{kernels::name##_backward, DeviceKind::CPU, name##_backward_on_cpu};
 TESSERA_GATED_KERNELS(swiglu)
 TESSERA_GATED_KERNELS(geglu)
 TESSERA_GATED_KERNELS(geglu_tanh)

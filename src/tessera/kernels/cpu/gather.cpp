@@ -84,8 +84,8 @@ void scatter_add_on_cpu(int dim, const View& index, const View& source, const Vi
     });
 }
 
-const Fill fill_gather{kernels::gather, DeviceKind::CPU, gather_on_cpu};
-const Fill fill_scatter_add{kernels::scatter_add, DeviceKind::CPU, scatter_add_on_cpu};
+const RegisterKernel register_gather{kernels::gather, DeviceKind::CPU, gather_on_cpu};
+const RegisterKernel register_scatter_add{kernels::scatter_add, DeviceKind::CPU, scatter_add_on_cpu};
 
 }  // namespace
 }  // namespace tessera

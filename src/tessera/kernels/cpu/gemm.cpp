@@ -293,7 +293,7 @@ void gemm_on_cpu(const View& a, const View& b, const View& bias, const View& c, 
     run_through_copies(p, in_bf16 ? DType::BF16 : DType::F32);
 }
 
-const Fill fill_gemm{kernels::gemm, DeviceKind::CPU, gemm_on_cpu};
+const RegisterKernel register_gemm{kernels::gemm, DeviceKind::CPU, gemm_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -147,9 +147,9 @@ void accumulate_on_cpu(const View& from, const View& into) {
     });
 }
 
-const Fill fill_copy{kernels::copy, DeviceKind::CPU, copy_on_cpu};
-const Fill fill_fill{kernels::fill, DeviceKind::CPU, fill_on_cpu};
-const Fill fill_accumulate{kernels::accumulate, DeviceKind::CPU, accumulate_on_cpu};
+const RegisterKernel register_copy{kernels::copy, DeviceKind::CPU, copy_on_cpu};
+const RegisterKernel register_fill{kernels::fill, DeviceKind::CPU, fill_on_cpu};
+const RegisterKernel register_accumulate{kernels::accumulate, DeviceKind::CPU, accumulate_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-using kernels::KernelPooling;
+using kernels::NadarayaWatson;
 using kernels::PoolingKernel;
 
 template <class T>
@@ -23,7 +23,7 @@ T squared_distance(const T* query, const T* key, std::int64_t width) {
 // Rows of one batch entry, and how they are reached from a row of (B·Q).
 template <class T>
 struct Rows {
-    const KernelPooling& pooling;
+    const NadarayaWatson& pooling;
     std::int64_t batches = pooling.queries.size(0), queries = pooling.queries.size(1);
     std::int64_t keys = pooling.keys.size(1), width = pooling.queries.size(2);
 
@@ -41,21 +41,21 @@ T kernel_row(const Rows<T>& rows, std::int64_t row, T* out) {
     for (std::int64_t k = 0; k < rows.keys; ++k) {
         const T square = squared_distance(rows.query(row), rows.key(row / rows.queries, k), rows.width);
         switch (rows.pooling.kernel) {
-            case PoolingKernel::gaussian: out[k] = -square / (2 * reach * reach); break;
-            case PoolingKernel::boxcar: out[k] = std::sqrt(square) <= reach ? 1 : 0; break;
-            case PoolingKernel::epanechnikov: out[k] = std::max(T(0), 1 - std::sqrt(square) / reach); break;
+            case PoolingKernel::Gaussian: out[k] = -square / (2 * reach * reach); break;
+            case PoolingKernel::Boxcar: out[k] = std::sqrt(square) <= reach ? 1 : 0; break;
+            case PoolingKernel::Epanechnikov: out[k] = std::max(T(0), 1 - std::sqrt(square) / reach); break;
         }
         largest = std::max(largest, out[k]);
     }
     for (std::int64_t k = 0; k < rows.keys; ++k) {
-        if (rows.pooling.kernel == PoolingKernel::gaussian) out[k] = std::exp(out[k] - largest);
+        if (rows.pooling.kernel == PoolingKernel::Gaussian) out[k] = std::exp(out[k] - largest);
         sum += out[k];
     }
     return sum;
 }
 
 template <class T>
-void forward(const KernelPooling& pooling) {
+void forward(const NadarayaWatson& pooling) {
     const Rows<T> rows{pooling};
     parallel_for(rows.batches * rows.queries, rows.grain(), [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t row = begin; row < end; ++row) {
@@ -74,7 +74,7 @@ void pull_row(const Rows<T>& rows, std::int64_t row, const T* weights_gradient, 
     const T* weights = rows.weights(row);
     T mean = 0;
     for (std::int64_t k = 0; k < rows.keys; ++k) mean += weights[k] * weights_gradient[k];
-    if (rows.pooling.kernel == PoolingKernel::gaussian) {
+    if (rows.pooling.kernel == PoolingKernel::Gaussian) {
         for (std::int64_t k = 0; k < rows.keys; ++k)
             out[k] = -weights[k] * (weights_gradient[k] - mean) / (reach * reach);
         return;
@@ -89,12 +89,12 @@ void pull_row(const Rows<T>& rows, std::int64_t row, const T* weights_gradient, 
 }
 
 template <class T>
-void backward(const KernelPooling& pooling, const View& weights_gradient, const View& queries_gradient,
+void backward(const NadarayaWatson& pooling, const View& weights_gradient, const View& queries_gradient,
               const View& keys_gradient) {
     const Rows<T> rows{pooling};
     const std::int64_t count = rows.batches * rows.queries;
     std::vector<T> pulls(static_cast<std::size_t>(count * rows.keys));
-    if (pooling.kernel != PoolingKernel::boxcar)
+    if (pooling.kernel != PoolingKernel::Boxcar)
         parallel_for(count, rows.grain(), [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t row = begin; row < end; ++row)
                 pull_row(rows, row, weights_gradient.as<T>() + row * rows.keys, pulls.data() + row * rows.keys);
@@ -122,24 +122,25 @@ void backward(const KernelPooling& pooling, const View& weights_gradient, const 
     });
 }
 
-void kernel_pooling_on_cpu(const KernelPooling& pooling) {
+void kernel_pooling_on_cpu(const NadarayaWatson& pooling) {
     const DType dtype = pooling.weights.dtype;
-    check(dtype == DType::F32 || dtype == DType::F64, "kernel_pooling: needs f32 or f64, not ", dtype);
+    check(dtype == DType::F32 || dtype == DType::F64, "nadaraya_watson: needs f32 or f64, not ", dtype);
     dtype == DType::F32 ? forward<float>(pooling) : forward<double>(pooling);
 }
 
-void kernel_pooling_backward_on_cpu(const KernelPooling& pooling, const View& weights_gradient,
+void kernel_pooling_backward_on_cpu(const NadarayaWatson& pooling, const View& weights_gradient,
                                     const View& queries_gradient, const View& keys_gradient) {
     const DType dtype = pooling.weights.dtype;
-    check(dtype == DType::F32 || dtype == DType::F64, "kernel_pooling: needs f32 or f64, not ", dtype);
+    check(dtype == DType::F32 || dtype == DType::F64, "nadaraya_watson: needs f32 or f64, not ", dtype);
     if (dtype == DType::F32)
         backward<float>(pooling, weights_gradient, queries_gradient, keys_gradient);
     else
         backward<double>(pooling, weights_gradient, queries_gradient, keys_gradient);
 }
 
-const Fill fill_forward{kernels::kernel_pooling, DeviceKind::CPU, kernel_pooling_on_cpu};
-const Fill fill_backward{kernels::kernel_pooling_backward, DeviceKind::CPU, kernel_pooling_backward_on_cpu};
+const RegisterKernel register_forward{kernels::nadaraya_watson, DeviceKind::CPU, kernel_pooling_on_cpu};
+const RegisterKernel register_backward{kernels::kernel_pooling_backward, DeviceKind::CPU,
+                                       kernel_pooling_backward_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -237,8 +237,8 @@ void rms_norm_on_cpu(const kernels::NormForward& n) {
     run("rms_norm", n, &HWY_DYNAMIC_DISPATCH(rms_norm_f32), &HWY_DYNAMIC_DISPATCH(rms_norm_f64));
 }
 
-const Fill fill_layer_norm{kernels::layer_norm, DeviceKind::CPU, layer_norm_on_cpu};
-const Fill fill_rms_norm{kernels::rms_norm, DeviceKind::CPU, rms_norm_on_cpu};
+const RegisterKernel register_layer_norm{kernels::layer_norm, DeviceKind::CPU, layer_norm_on_cpu};
+const RegisterKernel register_rms_norm{kernels::rms_norm, DeviceKind::CPU, rms_norm_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -224,8 +224,9 @@ void rms_norm_backward_on_cpu(const kernels::NormBackward& n) {
         &HWY_DYNAMIC_DISPATCH(rms_norm_backward_f64));
 }
 
-const Fill fill_layer_norm_backward{kernels::layer_norm_backward, DeviceKind::CPU, layer_norm_backward_on_cpu};
-const Fill fill_rms_norm_backward{kernels::rms_norm_backward, DeviceKind::CPU, rms_norm_backward_on_cpu};
+const RegisterKernel register_layer_norm_backward{kernels::layer_norm_backward, DeviceKind::CPU,
+                                                  layer_norm_backward_on_cpu};
+const RegisterKernel register_rms_norm_backward{kernels::rms_norm_backward, DeviceKind::CPU, rms_norm_backward_on_cpu};
 
 }  // namespace
 }  // namespace tessera

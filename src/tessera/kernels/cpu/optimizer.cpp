@@ -261,10 +261,10 @@ void scale_in_place_on_cpu(double factor, const View& x) {
     });
 }
 
-const Fill fill_sgd{kernels::sgd, DeviceKind::CPU, sgd_on_cpu};
-const Fill fill_adamw{kernels::adamw, DeviceKind::CPU, adamw_on_cpu};
-const Fill fill_squared_norm{kernels::squared_norm, DeviceKind::CPU, squared_norm_on_cpu};
-const Fill fill_scale_in_place{kernels::scale_in_place, DeviceKind::CPU, scale_in_place_on_cpu};
+const RegisterKernel register_sgd{kernels::sgd, DeviceKind::CPU, sgd_on_cpu};
+const RegisterKernel register_adamw{kernels::adamw, DeviceKind::CPU, adamw_on_cpu};
+const RegisterKernel register_squared_norm{kernels::squared_norm, DeviceKind::CPU, squared_norm_on_cpu};
+const RegisterKernel register_scale_in_place{kernels::scale_in_place, DeviceKind::CPU, scale_in_place_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -16,9 +16,9 @@ constexpr std::int64_t near_cache = std::int64_t{1} << 15;  // decoded values th
 void quantised_dots_on_cpu(const View& x, const View& weight, const View& bias, const View& out) {
     const std::int64_t vectors = x.shape[0], length = x.shape[1], rows = weight.shape[0];
     if (out.elements() == 0) return;
-    check(vectors <= kernels::most_quantised_vectors && x.is_contiguous(), "quantised_dots: x of ", x.shape,
+    check(vectors <= kernels::most_quantised_vectors && x.is_contiguous(), "quantised_gemv: x of ", x.shape,
           " is not few dense rows");
-    const QuantisedRows blocks(weight, "quantised_dots");
+    const QuantisedRows blocks(weight, "quantised_gemv");
     const DTypeInfo& facts = info(weight.dtype);
     const std::int64_t step =
         std::clamp<std::int64_t>(near_cache / std::max<std::int64_t>(1, length) / 4 * 4, 4, most_rows);
@@ -48,7 +48,7 @@ void quantised_dots_on_cpu(const View& x, const View& weight, const View& bias, 
     });
 }
 
-const Fill fill_quantised_dots{kernels::quantised_dots, DeviceKind::CPU, quantised_dots_on_cpu};
+const RegisterKernel register_quantised_dots{kernels::quantised_gemv, DeviceKind::CPU, quantised_dots_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -300,8 +300,8 @@ void backward(const RecurrentStepGradient& step, void (*cell)(const CellGradient
         check(step.output.dtype == DType::F64, #name ": needs f32 or f64, not ", step.output.dtype);            \
         backward(step, &HWY_DYNAMIC_DISPATCH(name##_backward_f64));                                             \
     }                                                                                                           \
-    const Fill fill_##name{kernels::name, DeviceKind::CPU, name##_on_cpu};                                      \
-    const Fill fill_##name##_backward{kernels::name##_backward, DeviceKind::CPU, name##_backward_on_cpu};
+    const RegisterKernel fill_##name{kernels::name, DeviceKind::CPU, name##_on_cpu};                            \
+    const RegisterKernel fill_##name##_backward{kernels::name##_backward, DeviceKind::CPU, name##_backward_on_cpu};
 TESSERA_CELL_KERNEL(rnn_tanh)
 TESSERA_CELL_KERNEL(rnn_relu)
 TESSERA_CELL_KERNEL(gru)

@@ -100,8 +100,8 @@ void top_k_on_cpu(const View& in, const View& values, const View& indices) {
     });
 }
 
-const Fill fill_max{kernels::max, DeviceKind::CPU, max_on_cpu};
-const Fill fill_top_k{kernels::top_k, DeviceKind::CPU, top_k_on_cpu};
+const RegisterKernel register_max{kernels::max, DeviceKind::CPU, max_on_cpu};
+const RegisterKernel register_top_k{kernels::top_k, DeviceKind::CPU, top_k_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -197,8 +197,8 @@ void mean_on_cpu(const View& in, const View& out) {
     visit_float(in.dtype, "mean", [&]<class T>(Type<T>) { sum_in_parts<T>(in, out, count); });
 }
 
-const Fill fill_sum{kernels::sum, DeviceKind::CPU, sum_on_cpu};
-const Fill fill_mean{kernels::mean, DeviceKind::CPU, mean_on_cpu};
+const RegisterKernel register_sum{kernels::sum, DeviceKind::CPU, sum_on_cpu};
+const RegisterKernel register_mean{kernels::mean, DeviceKind::CPU, mean_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -246,7 +246,7 @@ void rope_on_cpu(const kernels::Rope& rope) {
     });
 }
 
-const Fill fill_rope{kernels::rope, DeviceKind::CPU, rope_on_cpu};
+const RegisterKernel register_rope{kernels::rope, DeviceKind::CPU, rope_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -161,10 +161,11 @@ void load_balance_backward_on_cpu(const View& logits, const View& shares, const 
     });
 }
 
-const Fill fill_route{kernels::route, DeviceKind::CPU, route_on_cpu};
-const Fill fill_route_backward{kernels::route_backward, DeviceKind::CPU, route_backward_on_cpu};
-const Fill fill_balance{kernels::load_balance, DeviceKind::CPU, load_balance_on_cpu};
-const Fill fill_balance_backward{kernels::load_balance_backward, DeviceKind::CPU, load_balance_backward_on_cpu};
+const RegisterKernel register_route{kernels::route, DeviceKind::CPU, route_on_cpu};
+const RegisterKernel register_route_backward{kernels::route_backward, DeviceKind::CPU, route_backward_on_cpu};
+const RegisterKernel register_balance{kernels::load_balance, DeviceKind::CPU, load_balance_on_cpu};
+const RegisterKernel register_balance_backward{kernels::load_balance_backward, DeviceKind::CPU,
+                                               load_balance_backward_on_cpu};
 
 }  // namespace
 }  // namespace tessera

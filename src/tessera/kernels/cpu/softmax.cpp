@@ -322,8 +322,8 @@ void log_softmax_on_cpu(const View& x, const View& out) {
     run("log_softmax", x, {}, out, {&HWY_DYNAMIC_DISPATCH(log_softmax_f32), &HWY_DYNAMIC_DISPATCH(log_softmax_f64)});
 }
 
-const Fill fill_softmax{kernels::softmax, DeviceKind::CPU, softmax_on_cpu};
-const Fill fill_log_softmax{kernels::log_softmax, DeviceKind::CPU, log_softmax_on_cpu};
+const RegisterKernel register_softmax{kernels::softmax, DeviceKind::CPU, softmax_on_cpu};
+const RegisterKernel register_log_softmax{kernels::log_softmax, DeviceKind::CPU, log_softmax_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -137,8 +137,9 @@ void log_softmax_backward_on_cpu(const View& y, const View& dy, const View& dx) 
     });
 }
 
-const Fill fill_softmax_backward{kernels::softmax_backward, DeviceKind::CPU, softmax_backward_on_cpu};
-const Fill fill_log_softmax_backward{kernels::log_softmax_backward, DeviceKind::CPU, log_softmax_backward_on_cpu};
+const RegisterKernel register_softmax_backward{kernels::softmax_backward, DeviceKind::CPU, softmax_backward_on_cpu};
+const RegisterKernel register_log_softmax_backward{kernels::log_softmax_backward, DeviceKind::CPU,
+                                                   log_softmax_backward_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -246,8 +246,8 @@ void soft_cap_backward_on_cpu(double cap, const View& x, const View& y_gradient,
         [=](const auto&... row) { f32(static_cast<float>(cap), row...); },
         [=](const auto&... row) { f64(cap, row...); });
 }
-const Fill fill_soft_cap{kernels::soft_cap, DeviceKind::CPU, soft_cap_on_cpu};
-const Fill fill_soft_cap_backward{kernels::soft_cap_backward, DeviceKind::CPU, soft_cap_backward_on_cpu};
+const RegisterKernel register_soft_cap{kernels::soft_cap, DeviceKind::CPU, soft_cap_on_cpu};
+const RegisterKernel register_soft_cap_backward{kernels::soft_cap_backward, DeviceKind::CPU, soft_cap_backward_on_cpu};
 
 #define TESSERA_UNARY_KERNEL(name)                                                                              \
     HWY_EXPORT(name##_f32);                                                                                     \
@@ -255,7 +255,7 @@ const Fill fill_soft_cap_backward{kernels::soft_cap_backward, DeviceKind::CPU, s
     void name##_on_cpu(const View& x, const View& y) {                                                          \
         run_elementwise<1>(#name, {&x}, y, HWY_DYNAMIC_DISPATCH(name##_f32), HWY_DYNAMIC_DISPATCH(name##_f64)); \
     }                                                                                                           \
-    const Fill fill_##name{kernels::name, DeviceKind::CPU, name##_on_cpu};
+    const RegisterKernel fill_##name{kernels::name, DeviceKind::CPU, name##_on_cpu};
 #define TESSERA_BACKWARD_KERNEL(name)                                                                  \
     HWY_EXPORT(name##_f32);                                                                            \
     HWY_EXPORT(name##_f64);                                                                            \
@@ -263,7 +263,7 @@ const Fill fill_soft_cap_backward{kernels::soft_cap_backward, DeviceKind::CPU, s
         run_elementwise<2>(#name, {&saved, &y_gradient}, x_gradient, HWY_DYNAMIC_DISPATCH(name##_f32), \
                            HWY_DYNAMIC_DISPATCH(name##_f64));                                          \
     }                                                                                                  \
-    const Fill fill_##name{kernels::name, DeviceKind::CPU, name##_on_cpu};
+    const RegisterKernel fill_##name{kernels::name, DeviceKind::CPU, name##_on_cpu};
 TESSERA_UNARY_KERNEL(neg)
 TESSERA_UNARY_KERNEL(exp)
 TESSERA_UNARY_KERNEL(log)

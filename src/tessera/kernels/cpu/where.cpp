@@ -25,7 +25,7 @@ void where_on_cpu(const View& condition, const View& a, const View& b, const Vie
     visit_plain(out.dtype, "where", [&]<class T>(Type<T>) { loop.parallel(where_run<T>); });
 }
 
-const Fill fill_where{kernels::where, DeviceKind::CPU, where_on_cpu};
+const RegisterKernel register_where{kernels::where, DeviceKind::CPU, where_on_cpu};
 
 }  // namespace
 }  // namespace tessera

@@ -204,7 +204,7 @@ void adafactor_on_cuda(const AdafactorStep& step, const AdafactorBuffers& buffer
     visit_state("adafactor", buffers.values.dtype, [&]<class T>(Type<T>) { run<T>(step, buffers); });
 }
 
-const Fill fill_adafactor{kernels::adafactor, DeviceKind::CUDA, adafactor_on_cuda};
+const RegisterKernel register_adafactor{kernels::adafactor, DeviceKind::CUDA, adafactor_on_cuda};
 
 }  // namespace
 }  // namespace tessera

@@ -163,8 +163,9 @@ void additive_attention_backward_on_cuda(const AdditiveAttentionViews& views,
     views.weights.dtype == DType::F32 ? backward<float>(views, gradients) : backward<double>(views, gradients);
 }
 
-const Fill fill_forward{kernels::additive_attention, DeviceKind::CUDA, additive_attention_on_cuda};
-const Fill fill_backward{kernels::additive_attention_backward, DeviceKind::CUDA, additive_attention_backward_on_cuda};
+const RegisterKernel register_forward{kernels::additive_attention, DeviceKind::CUDA, additive_attention_on_cuda};
+const RegisterKernel register_backward{kernels::additive_attention_backward, DeviceKind::CUDA,
+                                       additive_attention_backward_on_cuda};
 
 }  // namespace
 }  // namespace tessera

@@ -252,7 +252,7 @@ void attention_on_cuda(const kernels::AttentionSettings& settings, const kernels
     });
 }
 
-const Fill fill_attention{kernels::attention, DeviceKind::CUDA, attention_on_cuda};
+const RegisterKernel register_attention{kernels::attention, DeviceKind::CUDA, attention_on_cuda};
 
 }  // namespace
 }  // namespace tessera

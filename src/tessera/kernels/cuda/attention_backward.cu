@@ -171,7 +171,8 @@ void attention_backward_on_cuda(const kernels::AttentionSettings& settings, cons
     visit_float(views.query.dtype, "attention_backward", [&]<class T>(Type<T>) { run_backward<T>(settings, views); });
 }
 
-const Fill fill_attention_backward{kernels::attention_backward, DeviceKind::CUDA, attention_backward_on_cuda};
+const RegisterKernel register_attention_backward{kernels::attention_backward, DeviceKind::CUDA,
+                                                 attention_backward_on_cuda};
 
 }  // namespace
 }  // namespace tessera

@@ -116,7 +116,8 @@ void attention_bias_gradient_on_cuda(const kernels::AttentionSettings& settings,
     visit_float(views.query.dtype, "attention_bias_gradient", [&]<class T>(Type<T>) { run<T>(settings, views, out); });
 }
 
-const Fill fill_bias_gradient{kernels::attention_bias_gradient, DeviceKind::CUDA, attention_bias_gradient_on_cuda};
+const RegisterKernel register_bias_gradient{kernels::attention_bias_gradient, DeviceKind::CUDA,
+                                            attention_bias_gradient_on_cuda};
 
 }  // namespace
 }  // namespace tessera

@@ -67,7 +67,7 @@ void merge_on_cuda(const kernels::AttentionParts& parts) {
     });
 }
 
-const Fill fill_merge{kernels::attention_merge, DeviceKind::CUDA, merge_on_cuda};
+const RegisterKernel register_merge{kernels::attention_merge, DeviceKind::CUDA, merge_on_cuda};
 
 }  // namespace
 }  // namespace tessera

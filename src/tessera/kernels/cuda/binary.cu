@@ -74,10 +74,10 @@ void binary_on_cuda(const View& a, const View& b, const View& out) {
     visit_index(out.dtype, Operation::name, visitor);
 }
 
-const Fill fill_add{kernels::add, DeviceKind::CUDA, binary_on_cuda<Add>};
-const Fill fill_sub{kernels::sub, DeviceKind::CUDA, binary_on_cuda<Sub>};
-const Fill fill_mul{kernels::mul, DeviceKind::CUDA, binary_on_cuda<Mul>};
-const Fill fill_div{kernels::div, DeviceKind::CUDA, binary_on_cuda<Div>};
+const RegisterKernel register_add{kernels::add, DeviceKind::CUDA, binary_on_cuda<Add>};
+const RegisterKernel register_sub{kernels::sub, DeviceKind::CUDA, binary_on_cuda<Sub>};
+const RegisterKernel register_mul{kernels::mul, DeviceKind::CUDA, binary_on_cuda<Mul>};
+const RegisterKernel register_div{kernels::div, DeviceKind::CUDA, binary_on_cuda<Div>};
 
 }  // namespace
 }  // namespace tessera

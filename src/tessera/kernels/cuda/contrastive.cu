@@ -158,10 +158,11 @@ void l2_normalise_backward_on_cuda(const View& gradient, const View& y, const Vi
     });
 }
 
-const Fill fill_scale{kernels::scale_by_exp, DeviceKind::CUDA, scale_by_exp_on_cuda};
-const Fill fill_pairs{kernels::pair_sigmoid, DeviceKind::CUDA, pair_sigmoid_on_cuda};
-const Fill fill_normalise{kernels::l2_normalise, DeviceKind::CUDA, l2_normalise_on_cuda};
-const Fill fill_normalise_backward{kernels::l2_normalise_backward, DeviceKind::CUDA, l2_normalise_backward_on_cuda};
+const RegisterKernel register_scale{kernels::scale_by_exp, DeviceKind::CUDA, scale_by_exp_on_cuda};
+const RegisterKernel register_pairs{kernels::pair_sigmoid, DeviceKind::CUDA, pair_sigmoid_on_cuda};
+const RegisterKernel register_normalise{kernels::l2_normalise, DeviceKind::CUDA, l2_normalise_on_cuda};
+const RegisterKernel register_normalise_backward{kernels::l2_normalise_backward, DeviceKind::CUDA,
+                                                 l2_normalise_backward_on_cuda};
 
 }  // namespace
 }  // namespace tessera

@@ -198,9 +198,10 @@ void cross_entropy_backward_on_cuda(const View& logits, const View& targets, con
     });
 }
 
-const Fill fill_scale{kernels::target_scale, DeviceKind::CUDA, target_scale_on_cuda};
-const Fill fill_forward{kernels::cross_entropy, DeviceKind::CUDA, cross_entropy_on_cuda};
-const Fill fill_backward{kernels::cross_entropy_backward, DeviceKind::CUDA, cross_entropy_backward_on_cuda};
+const RegisterKernel register_scale{kernels::target_scale, DeviceKind::CUDA, target_scale_on_cuda};
+const RegisterKernel register_forward{kernels::cross_entropy, DeviceKind::CUDA, cross_entropy_on_cuda};
+const RegisterKernel register_backward{kernels::cross_entropy_backward, DeviceKind::CUDA,
+                                       cross_entropy_backward_on_cuda};
 
 }  // namespace
 }  // namespace tessera

@@ -33,7 +33,7 @@ void dropout_on_cuda(const kernels::DropoutRule& rule, const View& x, const View
     });
 }
 
-const Fill fill_dropout{kernels::dropout, DeviceKind::CUDA, dropout_on_cuda};
+const RegisterKernel register_dropout{kernels::dropout, DeviceKind::CUDA, dropout_on_cuda};
 
 }  // namespace
 }  // namespace tessera

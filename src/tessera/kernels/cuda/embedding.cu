@@ -59,8 +59,9 @@ void embedding_backward_on_cuda(const View& ids, const View& gradient, const Vie
     scatter_rows(ids, gradient, table_gradient, false);
 }
 
-const Fill fill_embedding{kernels::embedding, DeviceKind::CUDA, embedding_on_cuda};
-const Fill fill_embedding_backward{kernels::embedding_backward, DeviceKind::CUDA, embedding_backward_on_cuda};
+const RegisterKernel register_embedding{kernels::embedding, DeviceKind::CUDA, embedding_on_cuda};
+const RegisterKernel register_embedding_backward{kernels::embedding_backward, DeviceKind::CUDA,
+                                                 embedding_backward_on_cuda};
 
 }  // namespace
 }  // namespace tessera

@@ -74,9 +74,10 @@ void combine_rows_backward_on_cuda(const View& gradient, const View& rows, const
     });
 }
 
-const Fill fill_gather{kernels::gather_rows, DeviceKind::CUDA, gather_rows_on_cuda};
-const Fill fill_combine{kernels::combine_rows, DeviceKind::CUDA, combine_rows_on_cuda};
-const Fill fill_combine_backward{kernels::combine_rows_backward, DeviceKind::CUDA, combine_rows_backward_on_cuda};
+const RegisterKernel register_gather{kernels::gather_rows, DeviceKind::CUDA, gather_rows_on_cuda};
+const RegisterKernel register_combine{kernels::combine_rows, DeviceKind::CUDA, combine_rows_on_cuda};
+const RegisterKernel register_combine_backward{kernels::combine_rows_backward, DeviceKind::CUDA,
+                                               combine_rows_backward_on_cuda};
 
 }  // namespace
 }  // namespace tessera

@@ -86,12 +86,13 @@ void gated_backward_on_cuda(const View& gate, const View& up, const View& dout, 
     });
 }
 
-const Fill fill_swiglu{kernels::swiglu, DeviceKind::CUDA, gated_on_cuda<Silu>};
-const Fill fill_geglu{kernels::geglu, DeviceKind::CUDA, gated_on_cuda<Gelu>};
-const Fill fill_geglu_tanh{kernels::geglu_tanh, DeviceKind::CUDA, gated_on_cuda<GeluTanh>};
-const Fill fill_swiglu_backward{kernels::swiglu_backward, DeviceKind::CUDA, gated_backward_on_cuda<Silu>};
-const Fill fill_geglu_backward{kernels::geglu_backward, DeviceKind::CUDA, gated_backward_on_cuda<Gelu>};
-const Fill fill_geglu_tanh_backward{kernels::geglu_tanh_backward, DeviceKind::CUDA, gated_backward_on_cuda<GeluTanh>};
+const RegisterKernel register_swiglu{kernels::swiglu, DeviceKind::CUDA, gated_on_cuda<Silu>};
+const RegisterKernel register_geglu{kernels::geglu, DeviceKind::CUDA, gated_on_cuda<Gelu>};
+const RegisterKernel register_geglu_tanh{kernels::geglu_tanh, DeviceKind::CUDA, gated_on_cuda<GeluTanh>};
+const RegisterKernel register_swiglu_backward{kernels::swiglu_backward, DeviceKind::CUDA, gated_backward_on_cuda<Silu>};
+const RegisterKernel register_geglu_backward{kernels::geglu_backward, DeviceKind::CUDA, gated_backward_on_cuda<Gelu>};
+const RegisterKernel register_geglu_tanh_backward{kernels::geglu_tanh_backward, DeviceKind::CUDA,
+                                                  gated_backward_on_cuda<GeluTanh>};
 
 }  // namespace
 }  // namespace tessera

@@ -115,8 +115,8 @@ void scatter_add_on_cuda(int dim, const View& index, const View& source, const V
     });
 }
 
-const Fill fill_gather{kernels::gather, DeviceKind::CUDA, gather_on_cuda};
-const Fill fill_scatter_add{kernels::scatter_add, DeviceKind::CUDA, scatter_add_on_cuda};
+const RegisterKernel register_gather{kernels::gather, DeviceKind::CUDA, gather_on_cuda};
+const RegisterKernel register_scatter_add{kernels::scatter_add, DeviceKind::CUDA, scatter_add_on_cuda};
 
 }  // namespace
 }  // namespace tessera

@@ -168,7 +168,7 @@ void gemm_on_cuda(const View& a, const View& b, const View& bias, const View& c,
     if (result.is_copy()) kernels::copy.on(c.device)(result.view(), c);
 }
 
-const Fill fill_gemm{kernels::gemm, DeviceKind::CUDA, gemm_on_cuda};
+const RegisterKernel register_gemm{kernels::gemm, DeviceKind::CUDA, gemm_on_cuda};
 
 }  // namespace
 }  // namespace tessera

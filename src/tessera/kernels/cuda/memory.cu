@@ -146,9 +146,9 @@ void accumulate_on_cuda(const View& from, const View& into) {
     });
 }
 
-const Fill fill_copy{kernels::copy, DeviceKind::CUDA, copy_on_cuda};
-const Fill fill_fill{kernels::fill, DeviceKind::CUDA, fill_on_cuda};
-const Fill fill_accumulate{kernels::accumulate, DeviceKind::CUDA, accumulate_on_cuda};
+const RegisterKernel register_copy{kernels::copy, DeviceKind::CUDA, copy_on_cuda};
+const RegisterKernel register_fill{kernels::fill, DeviceKind::CUDA, fill_on_cuda};
+const RegisterKernel register_accumulate{kernels::accumulate, DeviceKind::CUDA, accumulate_on_cuda};
 
 }  // namespace
 }  // namespace tessera

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-using kernels::KernelPooling;
+using kernels::NadarayaWatson;
 using kernels::PoolingKernel;
 
 constexpr int threads = 256;
@@ -21,7 +21,7 @@ struct Task {
     T* weights;
     std::int64_t batches, query_count, key_count, width;
 
-    explicit Task(const KernelPooling& pooling)
+    explicit Task(const NadarayaWatson& pooling)
         : kernel(pooling.kernel),
           reach(static_cast<T>(pooling.width)),
           queries(pooling.queries.as<const T>()),
@@ -32,7 +32,7 @@ struct Task {
           key_count(pooling.keys.size(1)),
           width(pooling.queries.size(2)) {
         check(key_count < std::int64_t{1} << 30 && batches * std::max(query_count, key_count) < std::int64_t{1} << 31,
-              "kernel_pooling: queries ", pooling.queries.shape, " and keys ", pooling.keys.shape, " are too large");
+              "nadaraya_watson: queries ", pooling.queries.shape, " and keys ", pooling.keys.shape, " are too large");
     }
 };
 
@@ -60,8 +60,8 @@ __device__ void for_each_key(const Task<T>& task, std::int64_t row, Body&& body)
 template <class T>
 __device__ T kernel_value(const Task<T>& task, T square) {
     switch (task.kernel) {
-        case PoolingKernel::gaussian: return -square / (2 * task.reach * task.reach);
-        case PoolingKernel::boxcar: return sqrt(square) <= task.reach ? T(1) : T(0);
+        case PoolingKernel::Gaussian: return -square / (2 * task.reach * task.reach);
+        case PoolingKernel::Boxcar: return sqrt(square) <= task.reach ? T(1) : T(0);
         default: return max(T(0), 1 - sqrt(square) / task.reach);
     }
 }
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(threads) weights_kernel(const __grid_constant_
     for_each_key(task, blockIdx.x, [&](std::int64_t k, T square) { weights[k] = kernel_value(task, square); });
     __syncthreads();  // the values of all warps are there
     const auto count = static_cast<int>(task.key_count);
-    if (task.kernel == PoolingKernel::gaussian) {
+    if (task.kernel == PoolingKernel::Gaussian) {
         const RowTotal<T> all = row_total<1, threads, T>(count, [&](int k) { return Values<T, 1>{{weights[k]}}; });
         for (int k = threadIdx.x; k < count; k += threads)
             weights[k] = exp(weights[k] - shift_of(all.largest)) / all.total;
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(threads)
     T mean = 0;
     for (std::int64_t k = threadIdx.x; k < task.key_count; k += threads) mean += weights[k] * gradient[k];
     mean = group_sum<threads>(mean);
-    if (task.kernel == PoolingKernel::gaussian) {
+    if (task.kernel == PoolingKernel::Gaussian) {
         for (std::int64_t k = threadIdx.x; k < task.key_count; k += threads)
             out[k] = -weights[k] * (gradient[k] - mean) / (task.reach * task.reach);
         return;
@@ -136,21 +136,21 @@ __global__ void __launch_bounds__(threads) side_kernel(const __grid_constant__ S
 }
 
 template <class T>
-void forward(const KernelPooling& pooling) {
+void forward(const NadarayaWatson& pooling) {
     const Task<T> task(pooling);
     if (pooling.weights.elements() == 0) return;
     weights_kernel<T><<<static_cast<unsigned>(task.batches * task.query_count), threads, 0,
                         stream_of(pooling.weights.device.index)>>>(task);
-    check_launch("kernel_pooling");
+    check_launch("nadaraya_watson");
 }
 
 template <class T>
-void backward(const KernelPooling& pooling, const View& weights_gradient, const View& queries_gradient,
+void backward(const NadarayaWatson& pooling, const View& weights_gradient, const View& queries_gradient,
               const View& keys_gradient) {
     const char* name = "kernel_pooling_backward";
     const Task<T> task(pooling);
     const Device device = pooling.weights.device;
-    if (pooling.kernel == PoolingKernel::boxcar || pooling.weights.elements() == 0) {
+    if (pooling.kernel == PoolingKernel::Boxcar || pooling.weights.elements() == 0) {
         kernels::fill.on(device)(0, queries_gradient);
         kernels::fill.on(device)(0, keys_gradient);
         return;
@@ -171,15 +171,15 @@ void backward(const KernelPooling& pooling, const View& weights_gradient, const 
 }
 
 void check_dtype(DType dtype) {
-    check(dtype == DType::F32 || dtype == DType::F64, "kernel_pooling: needs f32 or f64, not ", dtype);
+    check(dtype == DType::F32 || dtype == DType::F64, "nadaraya_watson: needs f32 or f64, not ", dtype);
 }
 
-void kernel_pooling_on_cuda(const KernelPooling& pooling) {
+void kernel_pooling_on_cuda(const NadarayaWatson& pooling) {
     check_dtype(pooling.weights.dtype);
     pooling.weights.dtype == DType::F32 ? forward<float>(pooling) : forward<double>(pooling);
 }
 
-void kernel_pooling_backward_on_cuda(const KernelPooling& pooling, const View& weights_gradient,
+void kernel_pooling_backward_on_cuda(const NadarayaWatson& pooling, const View& weights_gradient,
                                      const View& queries_gradient, const View& keys_gradient) {
     check_dtype(pooling.weights.dtype);
     if (pooling.weights.dtype == DType::F32)
@@ -188,8 +188,9 @@ void kernel_pooling_backward_on_cuda(const KernelPooling& pooling, const View& w
         backward<double>(pooling, weights_gradient, queries_gradient, keys_gradient);
 }
 
-const Fill fill_forward{kernels::kernel_pooling, DeviceKind::CUDA, kernel_pooling_on_cuda};
-const Fill fill_backward{kernels::kernel_pooling_backward, DeviceKind::CUDA, kernel_pooling_backward_on_cuda};
+const RegisterKernel register_forward{kernels::nadaraya_watson, DeviceKind::CUDA, kernel_pooling_on_cuda};
+const RegisterKernel register_backward{kernels::kernel_pooling_backward, DeviceKind::CUDA,
+                                       kernel_pooling_backward_on_cuda};
 
 }  // namespace
 }  // namespace tessera

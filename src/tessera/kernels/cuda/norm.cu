@@ -117,8 +117,8 @@ void forward(const char* name, const NormForward& views, bool centred) {
 void layer_norm_on_cuda(const NormForward& views) { forward("layer_norm", views, true); }
 void rms_norm_on_cuda(const NormForward& views) { forward("rms_norm", views, false); }
 
-const Fill fill_layer_norm{kernels::layer_norm, DeviceKind::CUDA, layer_norm_on_cuda};
-const Fill fill_rms_norm{kernels::rms_norm, DeviceKind::CUDA, rms_norm_on_cuda};
+const RegisterKernel register_layer_norm{kernels::layer_norm, DeviceKind::CUDA, layer_norm_on_cuda};
+const RegisterKernel register_rms_norm{kernels::rms_norm, DeviceKind::CUDA, rms_norm_on_cuda};
 
 }  // namespace
 }  // namespace tessera

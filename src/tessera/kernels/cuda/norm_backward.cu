@@ -217,8 +217,8 @@ void backward(const char* name, const NormBackward& views) {
 void layer_norm_backward_on_cuda(const NormBackward& views) { backward("layer_norm_backward", views); }
 void rms_norm_backward_on_cuda(const NormBackward& views) { backward("rms_norm_backward", views); }
 
-const Fill fill_layer_norm{kernels::layer_norm_backward, DeviceKind::CUDA, layer_norm_backward_on_cuda};
-const Fill fill_rms_norm{kernels::rms_norm_backward, DeviceKind::CUDA, rms_norm_backward_on_cuda};
+const RegisterKernel register_layer_norm{kernels::layer_norm_backward, DeviceKind::CUDA, layer_norm_backward_on_cuda};
+const RegisterKernel register_rms_norm{kernels::rms_norm_backward, DeviceKind::CUDA, rms_norm_backward_on_cuda};
 
 }  // namespace
 }  // namespace tessera

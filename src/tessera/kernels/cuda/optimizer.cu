@@ -165,10 +165,10 @@ void scale_in_place_on_cuda(double factor, const View& x) {
     });
 }
 
-const Fill fill_sgd{kernels::sgd, DeviceKind::CUDA, sgd_on_cuda};
-const Fill fill_adamw{kernels::adamw, DeviceKind::CUDA, adamw_on_cuda};
-const Fill fill_squared_norm{kernels::squared_norm, DeviceKind::CUDA, squared_norm_on_cuda};
-const Fill fill_scale_in_place{kernels::scale_in_place, DeviceKind::CUDA, scale_in_place_on_cuda};
+const RegisterKernel register_sgd{kernels::sgd, DeviceKind::CUDA, sgd_on_cuda};
+const RegisterKernel register_adamw{kernels::adamw, DeviceKind::CUDA, adamw_on_cuda};
+const RegisterKernel register_squared_norm{kernels::squared_norm, DeviceKind::CUDA, squared_norm_on_cuda};
+const RegisterKernel register_scale_in_place{kernels::scale_in_place, DeviceKind::CUDA, scale_in_place_on_cuda};
 
 }  // namespace
 }  // namespace tessera

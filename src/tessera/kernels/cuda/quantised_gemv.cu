@@ -51,9 +51,9 @@ void quantised_dots_on_cuda(const View& x, const View& weight, const View& bias,
     constexpr int most_at_once = 8;
     if (out.elements() == 0) return;
     const std::int64_t vectors = x.shape[0], length = x.shape[1];
-    check(vectors <= kernels::most_quantised_vectors && x.is_contiguous(), "quantised_dots: x of ", x.shape,
+    check(vectors <= kernels::most_quantised_vectors && x.is_contiguous(), "quantised_gemv: x of ", x.shape,
           " is not few dense rows");
-    check_whole_blocks(weight, "quantised_dots");
+    check_whole_blocks(weight, "quantised_gemv");
     const cudaStream_t stream = stream_of(out.device.index);
     DotsTask task{.x = x.as<const float>(),
                   .weight = weight.as<const std::uint8_t>(),
@@ -67,21 +67,21 @@ void quantised_dots_on_cuda(const View& x, const View& weight, const View& bias,
                   .length = length,
                   .count = 0};
     const unsigned blocks = ceil_divide(task.rows, rows_per_block);
-    visit_quantised(weight.dtype, "quantised_dots", [&]<class Block>(Type<Block>) {
+    visit_quantised(weight.dtype, "quantised_gemv", [&]<class Block>(Type<Block>) {
         for (std::int64_t first = 0; first < vectors; first += most_at_once) {
             task.count = static_cast<int>(std::min<std::int64_t>(most_at_once, vectors - first));
             if (task.count == 1)
                 dots_kernel<Block, 1><<<blocks, threads, 0, stream>>>(task);
             else
                 dots_kernel<Block, most_at_once><<<blocks, threads, 0, stream>>>(task);
-            check_launch("quantised_dots");
+            check_launch("quantised_gemv");
             task.x += most_at_once * length;
             task.out += most_at_once * task.out_vector;
         }
     });
 }
 
-const Fill fill_quantised_dots{kernels::quantised_dots, DeviceKind::CUDA, quantised_dots_on_cuda};
+const RegisterKernel register_quantised_dots{kernels::quantised_gemv, DeviceKind::CUDA, quantised_dots_on_cuda};
 
 }  // namespace
 }  // namespace tessera

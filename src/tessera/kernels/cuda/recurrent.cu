@@ -230,14 +230,16 @@ void backward_on_cuda(const RecurrentStepGradient& step) {
     });
 }
 
-const Fill fill_rnn_tanh{kernels::rnn_tanh, DeviceKind::CUDA, forward_on_cuda<Rnn<false>>};
-const Fill fill_rnn_relu{kernels::rnn_relu, DeviceKind::CUDA, forward_on_cuda<Rnn<true>>};
-const Fill fill_gru{kernels::gru, DeviceKind::CUDA, forward_on_cuda<Gru>};
-const Fill fill_lstm{kernels::lstm, DeviceKind::CUDA, forward_on_cuda<Lstm>};
-const Fill fill_rnn_tanh_backward{kernels::rnn_tanh_backward, DeviceKind::CUDA, backward_on_cuda<Rnn<false>>};
-const Fill fill_rnn_relu_backward{kernels::rnn_relu_backward, DeviceKind::CUDA, backward_on_cuda<Rnn<true>>};
-const Fill fill_gru_backward{kernels::gru_backward, DeviceKind::CUDA, backward_on_cuda<Gru>};
-const Fill fill_lstm_backward{kernels::lstm_backward, DeviceKind::CUDA, backward_on_cuda<Lstm>};
+const RegisterKernel register_rnn_tanh{kernels::rnn_tanh, DeviceKind::CUDA, forward_on_cuda<Rnn<false>>};
+const RegisterKernel register_rnn_relu{kernels::rnn_relu, DeviceKind::CUDA, forward_on_cuda<Rnn<true>>};
+const RegisterKernel register_gru{kernels::gru, DeviceKind::CUDA, forward_on_cuda<Gru>};
+const RegisterKernel register_lstm{kernels::lstm, DeviceKind::CUDA, forward_on_cuda<Lstm>};
+const RegisterKernel register_rnn_tanh_backward{kernels::rnn_tanh_backward, DeviceKind::CUDA,
+                                                backward_on_cuda<Rnn<false>>};
+const RegisterKernel register_rnn_relu_backward{kernels::rnn_relu_backward, DeviceKind::CUDA,
+                                                backward_on_cuda<Rnn<true>>};
+const RegisterKernel register_gru_backward{kernels::gru_backward, DeviceKind::CUDA, backward_on_cuda<Gru>};
+const RegisterKernel register_lstm_backward{kernels::lstm_backward, DeviceKind::CUDA, backward_on_cuda<Lstm>};
 
 }  // namespace
 }  // namespace tessera

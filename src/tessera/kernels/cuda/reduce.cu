@@ -172,8 +172,8 @@ void mean_on_cuda(const View& in, const View& out) {
     reduce("mean", in, out, static_cast<double>(in.elements()) / static_cast<double>(out.elements()));
 }
 
-const Fill fill_sum{kernels::sum, DeviceKind::CUDA, sum_on_cuda};
-const Fill fill_mean{kernels::mean, DeviceKind::CUDA, mean_on_cuda};
+const RegisterKernel register_sum{kernels::sum, DeviceKind::CUDA, sum_on_cuda};
+const RegisterKernel register_mean{kernels::mean, DeviceKind::CUDA, mean_on_cuda};
 
 }  // namespace
 }  // namespace tessera

@@ -120,8 +120,8 @@ void top_k_on_cuda(const View& in, const View& values, const View& indices) {
     run("top_k", in, in.rank() - 1, values, indices);
 }
 
-const Fill fill_max{kernels::max, DeviceKind::CUDA, max_on_cuda};
-const Fill fill_top_k{kernels::top_k, DeviceKind::CUDA, top_k_on_cuda};
+const RegisterKernel register_max{kernels::max, DeviceKind::CUDA, max_on_cuda};
+const RegisterKernel register_top_k{kernels::top_k, DeviceKind::CUDA, top_k_on_cuda};
 
 }  // namespace
 }  // namespace tessera

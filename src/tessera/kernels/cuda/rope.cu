@@ -99,7 +99,7 @@ void rope_on_cuda(const kernels::Rope& rope) {
     });
 }
 
-const Fill fill_rope{kernels::rope, DeviceKind::CUDA, rope_on_cuda};
+const RegisterKernel register_rope{kernels::rope, DeviceKind::CUDA, rope_on_cuda};
 
 }  // namespace
 }  // namespace tessera

@@ -232,10 +232,11 @@ void load_balance_backward_on_cuda(const View& logits, const View& shares, const
     });
 }
 
-const Fill fill_route{kernels::route, DeviceKind::CUDA, route_on_cuda};
-const Fill fill_route_backward{kernels::route_backward, DeviceKind::CUDA, route_backward_on_cuda};
-const Fill fill_balance{kernels::load_balance, DeviceKind::CUDA, load_balance_on_cuda};
-const Fill fill_balance_backward{kernels::load_balance_backward, DeviceKind::CUDA, load_balance_backward_on_cuda};
+const RegisterKernel register_route{kernels::route, DeviceKind::CUDA, route_on_cuda};
+const RegisterKernel register_route_backward{kernels::route_backward, DeviceKind::CUDA, route_backward_on_cuda};
+const RegisterKernel register_balance{kernels::load_balance, DeviceKind::CUDA, load_balance_on_cuda};
+const RegisterKernel register_balance_backward{kernels::load_balance_backward, DeviceKind::CUDA,
+                                               load_balance_backward_on_cuda};
 
 }  // namespace
 }  // namespace tessera

@@ -160,10 +160,11 @@ void log_softmax_backward_on_cuda(const View& y, const View& dy, const View& dx)
     backward("log_softmax_backward", y, {}, dy, dx, true);
 }
 
-const Fill fill_softmax{kernels::softmax, DeviceKind::CUDA, softmax_on_cuda};
-const Fill fill_softmax_backward{kernels::softmax_backward, DeviceKind::CUDA, softmax_backward_on_cuda};
-const Fill fill_log_softmax{kernels::log_softmax, DeviceKind::CUDA, log_softmax_on_cuda};
-const Fill fill_log_softmax_backward{kernels::log_softmax_backward, DeviceKind::CUDA, log_softmax_backward_on_cuda};
+const RegisterKernel register_softmax{kernels::softmax, DeviceKind::CUDA, softmax_on_cuda};
+const RegisterKernel register_softmax_backward{kernels::softmax_backward, DeviceKind::CUDA, softmax_backward_on_cuda};
+const RegisterKernel register_log_softmax{kernels::log_softmax, DeviceKind::CUDA, log_softmax_on_cuda};
+const RegisterKernel register_log_softmax_backward{kernels::log_softmax_backward, DeviceKind::CUDA,
+                                                   log_softmax_backward_on_cuda};
 
 }  // namespace
 }  // namespace tessera

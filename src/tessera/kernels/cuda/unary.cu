@@ -87,18 +87,18 @@ void unary_on_cuda(const View& x, const View& y) {
 }
 void soft_cap_on_cuda(double cap, const View& x, const View& y) { map_on_cuda<2>("soft_cap", {&x, &y}, SoftCap{cap}); }
 
-const Fill fill_neg{kernels::neg, DeviceKind::CUDA, unary_on_cuda<Negate>};
-const Fill fill_exp{kernels::exp, DeviceKind::CUDA, unary_on_cuda<Exp>};
-const Fill fill_log{kernels::log, DeviceKind::CUDA, unary_on_cuda<Log>};
-const Fill fill_sqrt{kernels::sqrt, DeviceKind::CUDA, unary_on_cuda<Sqrt>};
-const Fill fill_rsqrt{kernels::rsqrt, DeviceKind::CUDA, unary_on_cuda<Rsqrt>};
-const Fill fill_tanh{kernels::tanh, DeviceKind::CUDA, unary_on_cuda<Tanh>};
-const Fill fill_sigmoid{kernels::sigmoid, DeviceKind::CUDA, unary_on_cuda<Sigmoid>};
-const Fill fill_relu{kernels::relu, DeviceKind::CUDA, unary_on_cuda<Relu>};
-const Fill fill_gelu{kernels::gelu, DeviceKind::CUDA, unary_on_cuda<Gelu>};
-const Fill fill_gelu_tanh{kernels::gelu_tanh, DeviceKind::CUDA, unary_on_cuda<GeluTanh>};
-const Fill fill_silu{kernels::silu, DeviceKind::CUDA, unary_on_cuda<Silu>};
-const Fill fill_soft_cap{kernels::soft_cap, DeviceKind::CUDA, soft_cap_on_cuda};
+const RegisterKernel register_neg{kernels::neg, DeviceKind::CUDA, unary_on_cuda<Negate>};
+const RegisterKernel register_exp{kernels::exp, DeviceKind::CUDA, unary_on_cuda<Exp>};
+const RegisterKernel register_log{kernels::log, DeviceKind::CUDA, unary_on_cuda<Log>};
+const RegisterKernel register_sqrt{kernels::sqrt, DeviceKind::CUDA, unary_on_cuda<Sqrt>};
+const RegisterKernel register_rsqrt{kernels::rsqrt, DeviceKind::CUDA, unary_on_cuda<Rsqrt>};
+const RegisterKernel register_tanh{kernels::tanh, DeviceKind::CUDA, unary_on_cuda<Tanh>};
+const RegisterKernel register_sigmoid{kernels::sigmoid, DeviceKind::CUDA, unary_on_cuda<Sigmoid>};
+const RegisterKernel register_relu{kernels::relu, DeviceKind::CUDA, unary_on_cuda<Relu>};
+const RegisterKernel register_gelu{kernels::gelu, DeviceKind::CUDA, unary_on_cuda<Gelu>};
+const RegisterKernel register_gelu_tanh{kernels::gelu_tanh, DeviceKind::CUDA, unary_on_cuda<GeluTanh>};
+const RegisterKernel register_silu{kernels::silu, DeviceKind::CUDA, unary_on_cuda<Silu>};
+const RegisterKernel register_soft_cap{kernels::soft_cap, DeviceKind::CUDA, soft_cap_on_cuda};
 
 }  // namespace
 }  // namespace tessera

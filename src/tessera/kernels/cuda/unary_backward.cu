@@ -82,17 +82,18 @@ void soft_cap_backward_on_cuda(double cap, const View& x, const View& y_gradient
     map_on_cuda<3>("soft_cap_backward", {&x, &y_gradient, &x_gradient}, SoftCapBackward{cap});
 }
 
-const Fill fill_exp{kernels::exp_backward, DeviceKind::CUDA, backward_on_cuda<ExpBackward>};
-const Fill fill_log{kernels::log_backward, DeviceKind::CUDA, backward_on_cuda<LogBackward>};
-const Fill fill_sqrt{kernels::sqrt_backward, DeviceKind::CUDA, backward_on_cuda<SqrtBackward>};
-const Fill fill_rsqrt{kernels::rsqrt_backward, DeviceKind::CUDA, backward_on_cuda<RsqrtBackward>};
-const Fill fill_tanh{kernels::tanh_backward, DeviceKind::CUDA, backward_on_cuda<TanhBackward>};
-const Fill fill_sigmoid{kernels::sigmoid_backward, DeviceKind::CUDA, backward_on_cuda<SigmoidBackward>};
-const Fill fill_relu{kernels::relu_backward, DeviceKind::CUDA, backward_on_cuda<ReluBackward>};
-const Fill fill_gelu{kernels::gelu_backward, DeviceKind::CUDA, backward_on_cuda<GeluBackward>};
-const Fill fill_gelu_tanh{kernels::gelu_tanh_backward, DeviceKind::CUDA, backward_on_cuda<GeluTanhBackward>};
-const Fill fill_silu{kernels::silu_backward, DeviceKind::CUDA, backward_on_cuda<SiluBackward>};
-const Fill fill_soft_cap{kernels::soft_cap_backward, DeviceKind::CUDA, soft_cap_backward_on_cuda};
+const RegisterKernel register_exp{kernels::exp_backward, DeviceKind::CUDA, backward_on_cuda<ExpBackward>};
+const RegisterKernel register_log{kernels::log_backward, DeviceKind::CUDA, backward_on_cuda<LogBackward>};
+const RegisterKernel register_sqrt{kernels::sqrt_backward, DeviceKind::CUDA, backward_on_cuda<SqrtBackward>};
+const RegisterKernel register_rsqrt{kernels::rsqrt_backward, DeviceKind::CUDA, backward_on_cuda<RsqrtBackward>};
+const RegisterKernel register_tanh{kernels::tanh_backward, DeviceKind::CUDA, backward_on_cuda<TanhBackward>};
+const RegisterKernel register_sigmoid{kernels::sigmoid_backward, DeviceKind::CUDA, backward_on_cuda<SigmoidBackward>};
+const RegisterKernel register_relu{kernels::relu_backward, DeviceKind::CUDA, backward_on_cuda<ReluBackward>};
+const RegisterKernel register_gelu{kernels::gelu_backward, DeviceKind::CUDA, backward_on_cuda<GeluBackward>};
+const RegisterKernel register_gelu_tanh{kernels::gelu_tanh_backward, DeviceKind::CUDA,
+                                        backward_on_cuda<GeluTanhBackward>};
+const RegisterKernel register_silu{kernels::silu_backward, DeviceKind::CUDA, backward_on_cuda<SiluBackward>};
+const RegisterKernel register_soft_cap{kernels::soft_cap_backward, DeviceKind::CUDA, soft_cap_backward_on_cuda};
 
 }  // namespace
 }  // namespace tessera

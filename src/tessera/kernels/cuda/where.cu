@@ -37,7 +37,7 @@ void where_on_cuda(const View& condition, const View& a, const View& b, const Vi
     }
 }
 
-const Fill fill_where{kernels::where, DeviceKind::CUDA, where_on_cuda};
+const RegisterKernel register_where{kernels::where, DeviceKind::CUDA, where_on_cuda};
 
 }  // namespace
 }  // namespace tessera

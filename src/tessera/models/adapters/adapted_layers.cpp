@@ -51,7 +51,7 @@ std::vector<Tensor> AdaptedLayer::split(const Tensor& up) const {
 std::map<std::string, AdaptedLayer> adaptable_layers(Model& model) {
     // Beside experts PEFT takes the words of their layers for the experts themselves.
     const bool has_experts = std::any_of(model.weights.names.begin(), model.weights.names.end(),
-                                         [](const WeightName& name) { return name.surgery.stacked; });
+                                         [](const WeightName& name) { return name.transform.stacked; });
     std::map<std::string, std::vector<std::pair<int, nn::Linear*>>> parts;
     std::map<std::string, AdaptedLayer> layers;
     nn::for_each_linear(model, [&](const std::string& ours, nn::Linear& linear) {
@@ -60,10 +60,10 @@ std::map<std::string, AdaptedLayer> adaptable_layers(Model& model) {
         if (!linear.weight.defined() || !stored) return;
         const bool is_output = (word == "head" && stored->name != "text_model.head") || word == "decoder";
         if (is_output || is_read_past_adapters(stored->name)) return;
-        parts[stored->name].emplace_back(stored->surgery.part, &linear);
+        parts[stored->name].emplace_back(stored->transform.part, &linear);
         AdaptedLayer& layer = layers[stored->name];
-        layer.groups = stored->surgery.groups;
-        layer.transposed = stored->surgery.transposed;
+        layer.groups = stored->transform.groups;
+        layer.transposed = stored->transform.transposed;
         layer.is_usual = word != "router" && word != "classifier" &&
                          !(has_experts && stored->name.find(".mlp.") != std::string::npos);
     });

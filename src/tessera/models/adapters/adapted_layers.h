@@ -12,7 +12,7 @@ namespace tessera::models {
 
 struct AdaptedLayer {
     std::vector<nn::Linear*> parts;  // several where the checkpoint keeps them fused, in its order
-    std::int64_t groups = 1;         // with several, the rows of the parts alternate (Surgery::groups)
+    std::int64_t groups = 1;         // with several, the rows of the parts alternate (WeightTransform::groups)
     bool transposed = false;         // the checkpoint has (in, out)
     bool is_usual = true;            // "all-linear" means it: no output layer, no router
     std::uint64_t number = 0;        // in the order of their names, for random keys

@@ -9,8 +9,8 @@
 namespace tessera::models {
 
 struct StoredModule {
-    std::string name;  // "model.layers.0.self_attn.q_proj"; several of ours may share it (Surgery::part)
-    Surgery surgery;
+    std::string name;  // "model.layers.0.self_attn.q_proj"; several of ours may share it (WeightTransform::part)
+    WeightTransform transform;
 };
 
 // Nothing where the checkpoint keeps the module's tensors under names that belong to no module of its own.

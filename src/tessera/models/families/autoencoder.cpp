@@ -1,4 +1,4 @@
-// An autoencoder (Hinton & Salakhutdinov 2006): pictures squeezed through ever narrower layers into a code, and
+// An autoencoder (Hinton & Salakhutdinov 2006): images squeezed through ever narrower layers into a code, and
 // rebuilt from it by their mirror image. With noise (Vincent et al. 2008) a share of what is to be rebuilt is hidden
 // while learning, so that layers which are not narrow learn more than to copy.
 #include "tessera/models/architecture.h"
@@ -21,7 +21,7 @@ Tensor mean_square(const Tensor& x) {
 
 class Autoencoder : public Model, public LayerWise {
    public:
-    // `widths`: from the picture to the code.
+    // `widths`: from the image to the code.
     Autoencoder(const Config& settings, const std::vector<std::int64_t>& widths, nn::Activation activation)
         : input_width_(widths.front()),
           encoder_(widths, activation, true),
@@ -31,16 +31,16 @@ class Autoencoder : public Model, public LayerWise {
         weights.names = {{"encoder", "encoder"}, {"decoder", "decoder"}};
     }
 
-    // The rebuilt pictures, (B, input width).
+    // The rebuilt images, (B, input width).
     Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
-        const Tensor pictures = nn::drop(flat_pictures(batch.pixel_values, input_width_), noise_, context, 0);
-        const Tensor code = encoder_.forward(pictures, context);
+        const Tensor images = nn::drop(flat_images(batch.pixel_values, input_width_), noise_, context, 0);
+        const Tensor code = encoder_.forward(images, context);
         if (observer) observer("code", code);
         return decoder_.forward(code, context);
     }
 
     Tensor loss(const Batch& batch, const nn::Context& context) const override {
-        return ops::mse(forward(batch, context, {}), flat_pictures(batch.pixel_values, input_width_));
+        return ops::mse(forward(batch, context, {}), flat_images(batch.pixel_values, input_width_));
     }
 
     // Layer by layer (Bengio et al. 2006): a layer of the encoder and its mirror image in the decoder rebuild what the
@@ -48,7 +48,7 @@ class Autoencoder : public Model, public LayerWise {
     std::size_t layers() const override { return encoder_.layers.size(); }
 
     Tensor layer_loss(const Batch& batch, std::size_t layer, const nn::Context& context) const override {
-        const Tensor below = encoder_.below(layer, flat_pictures(batch.pixel_values, input_width_), context);
+        const Tensor below = encoder_.below(layer, flat_images(batch.pixel_values, input_width_), context);
         const Tensor code = encoder_.layer(layer, nn::drop(below, noise_, context, layer), context);
         const Tensor missed = ops::mse(decoder_.layer(layers() - 1 - layer, code, context), below);
         return ops::div(missed, ops::add(mean_square(below), Tensor::full({}, 1e-12, missed.dtype(), missed.device())));
@@ -78,7 +78,7 @@ static std::unique_ptr<Model> autoencoder(const Config& config) {
     return std::make_unique<Autoencoder>(config, widths, read_activation(config, "activation", "relu"));
 }
 
-static constexpr Vision vision{.pictures = flat_picture_settings, .rebuilds = true};
+static constexpr Vision vision{.images = flat_image_processor_config, .rebuilds = true};
 
 static const RegisterArchitecture register_autoencoder(
     {"autoencoder", "Hinton & Salakhutdinov, Reducing the Dimensionality of Data with Neural Networks, 2006",

@@ -64,10 +64,10 @@ class Bahdanau : public Model {
     }
 
     Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
-        enum Use : std::uint64_t { in_encoder, in_decoder };
-        Translation translation = read(batch, context.child(in_encoder));
+        enum Use : std::uint64_t { InEncoder, InDecoder };
+        Translation translation = read(batch, context.child(InEncoder));
         if (observer) observer("encoder_last_hidden", translation.states);
-        return write(target_of(batch), translation, context.child(in_decoder));
+        return write(target_of(batch), translation, context.child(InDecoder));
     }
 
     Tensor loss(const Batch& batch, const nn::Context& context) const override {
@@ -75,7 +75,7 @@ class Bahdanau : public Model {
         return ops::cross_entropy(forward(batch, context, {}), batch.labels, loss_options(context));
     }
 
-    std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
+    std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
     bool has_encoder() const override { return true; }
 
     void visit(const nn::Visitor& visitor) override {
@@ -94,7 +94,7 @@ class Bahdanau : public Model {
         translation.lengths = source.lengths;
         nn::RecurrentState read;
         translation.states =
-            encoder_.forward(as_stream(source_tokens_.forward(source.ids)), context, &read, source.lengths);
+            encoder_.forward(to_residual_dtype(source_tokens_.forward(source.ids)), context, &read, source.lengths);
         translation.state = first_state_.empty() ? std::move(read) : first_state(read);
         translation.projected_keys = attention_.project_keys(translation.states);
         return translation;
@@ -102,7 +102,7 @@ class Bahdanau : public Model {
 
     // Scores (B, U, V) after each token of `ids`; the translation's state goes along.
     Tensor write(const Tensor& ids, Translation& translation, const nn::Context& context) const {
-        const Tensor embedded = as_stream(target_tokens_.forward(ids));
+        const Tensor embedded = to_residual_dtype(target_tokens_.forward(ids));
         std::vector<Tensor> states, looked_at;
         for (std::int64_t t = 0; t < ids.size(1); ++t) {
             const Tensor& last = translation.state.states.back();
@@ -150,11 +150,11 @@ class Bahdanau : public Model {
     std::int64_t start_token_;
 };
 
-class BahdanauDecoding : public Decoding {
+class BahdanauSession : public DecodingSession {
    public:
-    explicit BahdanauDecoding(const Bahdanau& model) : model_(model) {}
+    explicit BahdanauSession(const Bahdanau& model) : model_(model) {}
 
-    Tensor read(const Batch& prompt) override {
+    Tensor prefill(const Batch& prompt) override {
         const NoGrad no_grad;
         Batch source = prompt;
         source.labels = {};
@@ -185,7 +185,9 @@ class BahdanauDecoding : public Decoding {
     Translation translation_;
 };
 
-std::unique_ptr<Decoding> Bahdanau::decode(std::int64_t) const { return std::make_unique<BahdanauDecoding>(*this); }
+std::unique_ptr<DecodingSession> Bahdanau::decode(std::int64_t) const {
+    return std::make_unique<BahdanauSession>(*this);
+}
 
 }  // namespace
 

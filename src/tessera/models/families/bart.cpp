@@ -1,6 +1,6 @@
 // BART (Lewis et al. 2019): the original Transformer with learned positions, GELU and a norm over the embeddings.
-#include "tessera/models/architecture.h"
 #include "tessera/models/families/bart.h"
+#include "tessera/models/architecture.h"
 
 #include <cmath>
 
@@ -74,10 +74,10 @@ EncoderDecoderParts bart_parts(const Config& config, const BartDefaults& default
 
 WeightTable bart_weights() {
     WeightTable table{.names = {{"tokens", "model.shared"},
-                                {"encoder_entrance.positions", "model.encoder.embed_positions"},
-                                {"encoder_entrance.norm", "model.encoder.layernorm_embedding"},
-                                {"decoder_entrance.positions", "model.decoder.embed_positions"},
-                                {"decoder_entrance.norm", "model.decoder.layernorm_embedding"},
+                                {"encoder_input.positions", "model.encoder.embed_positions"},
+                                {"encoder_input.norm", "model.encoder.layernorm_embedding"},
+                                {"decoder_input.positions", "model.decoder.embed_positions"},
+                                {"decoder_input.norm", "model.decoder.layernorm_embedding"},
                                 {"head", "lm_head"},
                                 {"logits_bias", "final_logits_bias"}},
                       .ignored = {"lm_head.weight"},
@@ -105,7 +105,7 @@ WeightTable bart_weights() {
 
 static std::unique_ptr<Model> bart(const Config& config) {
     EncoderDecoderParts parts = bart_parts(config, {});
-    for (EntranceParts* entrance : {&parts.encoder_entrance, &parts.decoder_entrance}) {
+    for (InputEmbeddingParts* entrance : {&parts.encoder_input, &parts.decoder_input}) {
         entrance->learned_positions = read_size(config, "max_position_embeddings", 1024);
         entrance->position_offset = 2;  // the table has rows for a padding id that is no longer used
         entrance->norm = std::make_unique<nn::LayerNorm>(parts.width);

@@ -22,9 +22,9 @@ nn::LatentSettings read_latent(const Config& config) {
                          .has_bias = config.boolean("attention_bias", false),
                          .dropout = read_dropout(config, "attention_dropout", 0)};
     s.rope = read_rope(config, s.rope_width);
-    s.rope.pairing = ops::RopePairing::adjacent;
+    s.rope.pairing = ops::RopePairing::Adjacent;
     const ops::RopeScaling& scaling = s.rope.scaling;
-    if (scaling.kind == ops::RopeScalingKind::yarn && scaling.mscale_all_dim != 0) {
+    if (scaling.kind == ops::RopeScalingKind::Yarn && scaling.mscale_all_dim != 0) {
         const double magnitude = ops::yarn_magnitude(scaling.factor, scaling.mscale_all_dim);
         s.scale = magnitude * magnitude / std::sqrt(static_cast<double>(s.content_width + s.rope_width));
     }
@@ -115,7 +115,7 @@ static std::unique_ptr<Model> deepseek_v2(const Config& config) {
     };
     DecoderParts parts = llama_decoder(settings, block);
     parts.balance = {
-        .over = config.boolean("seq_aux", true) ? ExpertBalance::Over::sequence : ExpertBalance::Over::layer,
+        .over = config.boolean("seq_aux", true) ? ExpertBalance::Over::Sequence : ExpertBalance::Over::Layer,
         .weight = read_loss_weight(config, "aux_loss_alpha", 0),
         .only_training = true};
     return std::make_unique<Decoder>(config, std::move(parts), deepseek_v2_weights());

@@ -63,7 +63,7 @@ static std::unique_ptr<Model> falcon(const Config& config) {
                                      .input_bias = bias,
                                      .output_bias = bias,
                                      .dropout = read_dropout(config, "attention_dropout", 0)};
-    if (alibi)  // scaled with the scores, in bf16: so the reference
+    if (alibi)  // scaled with the logits, in bf16: so the reference
         attention.alibi = {.factor = 1 / std::sqrt(static_cast<double>(heads.head_width)), .rounded = true};
     else
         attention.rope = read_rope(config, heads.head_width);

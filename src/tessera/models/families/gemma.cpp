@@ -1,9 +1,9 @@
 // Gemma (Gemma Team 2024): Llama with GeGLU, norm weights stored around zero, embeddings times √width, and the
-// embedding as output head. Gemma 2 caps scores and logits softly, puts a norm on both sides of every part, and
+// embedding as output head. Gemma 2 caps logits and logits softly, puts a norm on both sides of every part, and
 // alternates windows with full attention. Gemma 3 drops the caps for norms over query and key, and gives window layers
 // rotary frequencies of their own.
-#include "tessera/models/architecture.h"
 #include "tessera/models/families/gemma.h"
+#include "tessera/models/architecture.h"
 
 #include <cmath>
 
@@ -18,7 +18,7 @@ LlamaSettings read_gemma(const Config& config, LlamaDefaults defaults) {
     defaults.activation_field = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
     defaults.activation = "gelu_pytorch_tanh";
     LlamaSettings settings = read_llama(config, defaults);
-    settings.norm_weight = nn::NormWeight::one_plus;
+    settings.norm_weight = nn::NormWeight::OnePlus;
     return settings;
 }
 
@@ -104,7 +104,7 @@ static std::unique_ptr<Model> gemma2(const Config& config) { return gemma2_decod
 
 static std::unique_ptr<Model> gemma3_text(const Config& config) {
     LlamaDefaults defaults = second_generation(262208, 131072);
-    defaults.stretch = Stretch::counted;
+    defaults.stretch = Stretch::Counted;
     LlamaSettings settings = read_gemma(config, defaults);
     settings.attention.scale = query_scale(config);
     settings.attention.query_key_norm = true;

@@ -67,8 +67,8 @@ static std::unique_ptr<Model> gpt2(const Config& config) {
     const auto layers = static_cast<double>(parts.blocks.size());
     auto model = std::make_unique<Decoder>(config, std::move(parts), gpt2_weights());
     // What is added to the stream begins smaller the more layers add to it.
-    const double added = read_deviation(config) / std::sqrt(2 * layers);
-    model->deviations = {{"", "attention.output.weight", added}, {"", "feed_forward.down.weight", added}};
+    const double added = read_init_std(config) / std::sqrt(2 * layers);
+    model->init_stds = {{"", "attention.output.weight", added}, {"", "feed_forward.down.weight", added}};
     return model;
 }
 

@@ -14,7 +14,7 @@ struct LlamaSettings {
     nn::DotProductSettings attention = {};
     nn::FeedForwardSettings feed_forward = {};
     double norm_eps = 1e-6;
-    nn::NormWeight norm_weight = nn::NormWeight::plain;
+    nn::NormWeight norm_weight = nn::NormWeight::Plain;
     bool tied = false;
     std::int64_t padding_id = -1;
     std::int64_t context_length = 0;
@@ -31,7 +31,7 @@ struct LlamaDefaults {
     const char* activation_field = "hidden_act";
     const char* activation = "silu";
     std::int64_t context_length = 2048;
-    Stretch stretch = Stretch::by_kind;
+    Stretch stretch = Stretch::ByKind;
 };
 
 LlamaSettings read_llama(const Config& config, const LlamaDefaults& defaults);

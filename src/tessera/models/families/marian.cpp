@@ -26,7 +26,7 @@ static std::unique_ptr<Model> marian(const Config& config) {
         config.reject("max_position_embeddings",
                       text_of(longest, " positions of width ", parts.width, " are more than ", size_limit, " values"));
     const Tensor positions = positions_by_halves(longest, parts.width);
-    parts.encoder_entrance.fixed_positions = parts.decoder_entrance.fixed_positions = positions;
+    parts.encoder_input.fixed_positions = parts.decoder_input.fixed_positions = positions;
     WeightTable weights = bart_weights();
     weights.ignored.push_back("model.*coder.embed_positions.weight");  // older checkpoints keep the sinusoids
     const std::int64_t decoder_vocabulary = read_size(config, "decoder_vocab_size", parts.vocabulary);

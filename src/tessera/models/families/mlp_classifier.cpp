@@ -1,4 +1,4 @@
-// Flat pictures through a few layers to scores of classes. The layers before the last carry an autoencoder's names, so
+// Flat images through a few layers to logits of classes. The layers before the last carry an autoencoder's names, so
 // that they can start from one.
 #include "tessera/models/architecture.h"
 #include "tessera/models/class_names.h"
@@ -14,7 +14,7 @@ namespace {
 
 class MlpClassifier : public Model, public LayerWise {
    public:
-    // `widths`: from the picture to the last hidden layer.
+    // `widths`: from the image to the last hidden layer.
     MlpClassifier(const Config& settings, const std::vector<std::int64_t>& widths, nn::Activation activation)
         : input_width_(widths.front()),
           encoder_(widths, activation, true),
@@ -25,16 +25,16 @@ class MlpClassifier : public Model, public LayerWise {
     }
 
     Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
-        const Tensor hidden = encoder_.forward(flat_pictures(batch.pixel_values, input_width_), context, dropout_);
+        const Tensor hidden = encoder_.forward(flat_images(batch.pixel_values, input_width_), context, dropout_);
         if (observer) observer("last_hidden", hidden);
         return classifier_.forward(hidden, context);
     }
 
     Tensor loss(const Batch& batch, const nn::Context& context) const override {
-        const Tensor scores = forward(batch, context, {});
-        check(batch.labels.defined() && batch.labels.shape() == Shape{scores.size(0)}, "labels: expected (",
-              scores.size(0), "), one class per picture, found ", batch.labels.shape());
-        return ops::cross_entropy(scores, batch.labels, loss_options(context));
+        const Tensor logits = forward(batch, context, {});
+        check(batch.labels.defined() && batch.labels.shape() == Shape{logits.size(0)}, "labels: expected (",
+              logits.size(0), "), one class per image, found ", batch.labels.shape());
+        return ops::cross_entropy(logits, batch.labels, loss_options(context));
     }
 
     // Layer by layer with the classes at hand (Bengio et al. 2006): the classifier stands on each layer in turn, which
@@ -42,7 +42,7 @@ class MlpClassifier : public Model, public LayerWise {
     std::size_t layers() const override { return encoder_.layers.size(); }
 
     Tensor layer_loss(const Batch& batch, std::size_t layer, const nn::Context& context) const override {
-        const Tensor below = encoder_.below(layer, flat_pictures(batch.pixel_values, input_width_), context);
+        const Tensor below = encoder_.below(layer, flat_images(batch.pixel_values, input_width_), context);
         const Tensor hidden = encoder_.layer(layer, below, context);
         if (hidden.size(1) != classifier_.weight.size(1))
             config.reject("hidden_widths", text_of("layer by layer they must be equal, found ", hidden.size(1), " and ",
@@ -79,7 +79,7 @@ static std::vector<std::string> class_names(const Config& config) {
     return read_class_names(config, read_size(config, "classes"));
 }
 
-static constexpr Vision vision{.pictures = flat_picture_settings, .classes = class_names};
+static constexpr Vision vision{.images = flat_image_processor_config, .classes = class_names};
 
 static const RegisterArchitecture register_mlp_classifier(
     {"mlp_classifier", "Rumelhart et al., Learning Representations by Back-Propagating Errors, 1986", mlp_classifier,

@@ -44,8 +44,8 @@ class PaliGemma : public Model {
           language_(std::move(language)),
           image_token_(paligemma_image_token(settings)) {
         config = settings;
-        deviations = {{"vision.", "", read_part_deviation(settings, "vision_config")},
-                      {"", "", read_part_deviation(settings, "text_config")}};
+        init_stds = {{"vision.", "", read_part_init_std(settings, "vision_config")},
+                     {"", "", read_part_init_std(settings, "text_config")}};
         add_part(weights, siglip_vision_weights(), "vision.", "vision_tower.");
         weights.names.push_back({"projector", "multi_modal_projector.linear"});
         weights.names.push_back({"language.head", "lm_head"});
@@ -62,7 +62,7 @@ class PaliGemma : public Model {
 
     Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
         const Inputs inputs = prepare(batch, context);
-        return language_->scores(language_->run(inputs.embedded, inputs.context, nullptr, observer));
+        return language_->logits(language_->run(inputs.embedded, inputs.context, nullptr, observer));
     }
 
     Tensor loss(const Batch& batch, const nn::Context& context) const override {
@@ -73,7 +73,7 @@ class PaliGemma : public Model {
                                           inputs.context);
     }
 
-    std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
+    std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
     std::int64_t context_length() const override { return language_->context_length(); }
 
     void visit(const nn::Visitor& visitor) override {
@@ -90,8 +90,8 @@ class PaliGemma : public Model {
     Inputs prepare(const Batch& batch, const nn::Context& given) const {
         check(batch.input_ids.defined() && batch.input_ids.rank() == 2, "input_ids: expected (B, T), found ",
               batch.input_ids.shape());
-        enum Use : std::uint64_t { in_vision, in_language };
-        Inputs inputs{.context = given.child(in_language), .padding = padding_of(batch.attention_mask)};
+        enum Use : std::uint64_t { InVision, InLanguage };
+        Inputs inputs{.context = given.child(InLanguage), .padding = padding_of(batch.attention_mask)};
         const std::int64_t count = batch.input_ids.size(1);
         ops::AttentionMask mask = ops::AttentionMask::prefix(count);
         if (batch.token_type_ids.defined()) mask.prefix_lengths = prefix_lengths(batch.token_type_ids, batch.input_ids);
@@ -100,14 +100,14 @@ class PaliGemma : public Model {
         const Tensor positions = inputs.padding.positions.defined() ? inputs.padding.positions : Tensor::arange(count);
         inputs.context.positions =
             ops::add(positions, Tensor::scalar(1, DType::I64, positions.device())).to(batch.input_ids.device());
-        inputs.embedded = embed(batch, inputs.context, given.child(in_vision));
+        inputs.embedded = embed(batch, inputs.context, given.child(InVision));
         return inputs;
     }
 
     const Decoder& language() const { return *language_; }
 
    private:
-    // Rows of one table, the text's embeddings with the pictures' below them: each image token takes the next patch.
+    // Rows of one table, the text's embeddings with the images' below them: each image token takes the next patch.
     Tensor embed(const Batch& batch, const nn::Context& context, const nn::Context& vision_context) const {
         std::vector<std::int64_t> ids = batch.input_ids.to_vector<std::int64_t>(), rows;
         const auto count = static_cast<std::int64_t>(ids.size());
@@ -117,12 +117,12 @@ class PaliGemma : public Model {
             rows.push_back(is_image ? count + patches++ : static_cast<std::int64_t>(rows.size()));
             if (is_image) id = 0;  // its own id may lie beyond the vocabulary
         }
-        const std::int64_t pictures = batch.pixel_values.defined() ? batch.pixel_values.size(0) : 0;
-        check(patches == pictures * vision_.patches(), "input_ids: ", patches, " image tokens (", image_token_,
-              ") for ", pictures, " pictures of ", vision_.patches(), " patches");
+        const std::int64_t images = batch.pixel_values.defined() ? batch.pixel_values.size(0) : 0;
+        check(patches == images * vision_.patches(), "input_ids: ", patches, " image tokens (", image_token_, ") for ",
+              images, " images of ", vision_.patches(), " patches");
         const Device device = batch.input_ids.device();
         const Tensor text = language_->embed(Tensor::from(ids, batch.input_ids.shape()).to(device), context);
-        if (pictures == 0) return text;
+        if (images == 0) return text;
         const std::int64_t width = text.size(2);
         const Tensor image = projector_.forward(vision_.forward(batch.pixel_values, vision_context), vision_context);
         const Tensor table =
@@ -137,32 +137,32 @@ class PaliGemma : public Model {
 };
 
 // The prompt is all prefix; what is generated after it is causal. Positions count from 1.
-class PaliGemmaDecoding : public DecoderDecoding {
+class PaliGemmaSession : public DecoderSession {
    public:
-    PaliGemmaDecoding(const PaliGemma& model, std::int64_t capacity)
-        : DecoderDecoding(model.language(), capacity, 1), model_(model) {}
+    PaliGemmaSession(const PaliGemma& model, std::int64_t capacity)
+        : DecoderSession(model.language(), capacity, 1), model_(model) {}
 
-    Tensor read(const Batch& prompt) override {
+    Tensor prefill(const Batch& prompt) override {
         const NoGrad no_grad;
         const PaliGemma::Inputs inputs = model_.prepare(prompt, {});
         set_padding(inputs.padding);
         return advance(inputs.embedded, inputs.context);
     }
 
-    bool keep(std::int64_t) override { return false; }  // every token of a prompt has seen all of it
+    bool truncate(std::int64_t) override { return false; }  // every token of a prompt has seen all of it
 
    private:
     const PaliGemma& model_;
 };
 
-std::unique_ptr<Decoding> PaliGemma::decode(std::int64_t capacity) const {
-    return std::make_unique<PaliGemmaDecoding>(*this, capacity);
+std::unique_ptr<DecodingSession> PaliGemma::decode(std::int64_t capacity) const {
+    return std::make_unique<PaliGemmaSession>(*this, capacity);
 }
 
 std::unique_ptr<Decoder> read_language(const Config& config) {
     formats::Json fields = config.section("text_config").json();
     fields.set("tie_word_embeddings", config.boolean("tie_word_embeddings", true));  // the whole model's holds
-    fields.set("final_logit_softcapping", 0);  // the reference gives these scores as they are
+    fields.set("final_logit_softcapping", 0);  // the reference gives these logits as they are
     const Config text(fields, config.source(), "text_config");
     const std::string type = text.text("model_type", "gemma");
     if (type == "gemma") return gemma_decoder(text);
@@ -174,12 +174,12 @@ std::unique_ptr<Decoder> read_language(const Config& config) {
 
 static std::unique_ptr<Model> paligemma(const Config& config) {
     const Config vision = config.section("vision_config");
-    const Pictures pictures = read_pictures(vision);
+    const Images images = read_images(vision);
     for (const char* name : {"text_config", "vision_config"}) {
         const Config section = config.section(name);
-        if (section.integer("num_image_tokens", pictures.patches()) != pictures.patches())
-            section.reject("num_image_tokens", text_of("pictures of ", pictures.size, " in patches of ", pictures.patch,
-                                                       " give ", pictures.patches(), " image tokens"));
+        if (section.integer("num_image_tokens", images.patches()) != images.patches())
+            section.reject("num_image_tokens", text_of("images of ", images.size, " in patches of ", images.patch,
+                                                       " give ", images.patches(), " image tokens"));
     }
     std::unique_ptr<Decoder> language = read_language(config);
     const Config& projection = config.has("projection_dim") ? config : vision;
@@ -190,13 +190,13 @@ static std::unique_ptr<Model> paligemma(const Config& config) {
     return std::make_unique<PaliGemma>(config, std::move(language));
 }
 
-static formats::PictureSettings pictures(const Config& config) {
-    return with_size(siglip_pictures(), read_pictures(config.section("vision_config")).size);
+static formats::ImageProcessorConfig images(const Config& config) {
+    return with_size(siglip_images(), read_images(config.section("vision_config")).size);
 }
 
-static std::int64_t tokens(const Config& config) { return read_pictures(config.section("vision_config")).patches(); }
+static std::int64_t tokens(const Config& config) { return read_images(config.section("vision_config")).patches(); }
 
-static constexpr Vision vision{.pictures = pictures,
+static constexpr Vision vision{.images = images,
                                .image_processor = "SiglipImageProcessor",
                                .processor = "PaliGemmaProcessor",
                                .tokens = tokens,

@@ -32,16 +32,14 @@ std::int64_t paligemma_image_token(const Config& config) {
     return config.integer(config.has("image_token_id") ? "image_token_id" : "image_token_index", 256000);
 }
 
-PromptTokens paligemma_prompt(const Config& config, const tokenizers::Tokenizer& tokenizer,
-                              const PicturePrompt& prompt) {
-    const std::int64_t patches = read_pictures(config.section("vision_config")).patches();
+PromptTokens paligemma_prompt(const Config& config, const tokenizers::Tokenizer& tokenizer, const ImagePrompt& prompt) {
+    const std::int64_t patches = read_images(config.section("vision_config")).patches();
     std::vector<std::string_view> pieces = pieces_of(prompt.text);
-    if (pieces.size() == 1)
-        pieces.insert(pieces.begin(), static_cast<std::size_t>(prompt.pictures), std::string_view());
+    if (pieces.size() == 1) pieces.insert(pieces.begin(), static_cast<std::size_t>(prompt.images), std::string_view());
     const auto places = static_cast<std::int64_t>(pieces.size()) - 1;
-    check(places > 0, "the model answers about a picture, and there is none");
-    check(places == prompt.pictures, "the text has a place (<image>) for ", places, " pictures, and there are ",
-          prompt.pictures);
+    check(places > 0, "the model answers about an image, and there is none");
+    check(places == prompt.images, "the text has a place (<image>) for ", places, " images, and there are ",
+          prompt.images);
 
     PromptTokens tokens;
     const auto append = [&](const Ids& ids) { tokens.ids.insert(tokens.ids.end(), ids.begin(), ids.end()); };

@@ -8,9 +8,8 @@ namespace tessera::models {
 std::int64_t paligemma_image_token(const Config& config);
 
 //     <image> … <image> <bos> text \n | answer <eos>
-// As many image tokens as a picture has patches, for each picture; the beginning-of-text token follows the last of
+// As many image tokens as an image has patches, for each image; the beginning-of-text token follows the last of
 // them, wherever the text puts it. With an answer, the types say where it begins.
-PromptTokens paligemma_prompt(const Config& config, const tokenizers::Tokenizer& tokenizer,
-                              const PicturePrompt& prompt);
+PromptTokens paligemma_prompt(const Config& config, const tokenizers::Tokenizer& tokenizer, const ImagePrompt& prompt);
 
 }  // namespace tessera::models

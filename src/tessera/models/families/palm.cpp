@@ -29,7 +29,7 @@ WeightTable palm_weights() {
 static std::unique_ptr<Model> palm(const Config& config) {
     const Heads heads = read_heads(config, {.width = 4096, .heads = 16, .kv_heads = 1});
     nn::RopeSettings rope = read_rope(config, heads.head_width);
-    rope.pairing = ops::RopePairing::adjacent;
+    rope.pairing = ops::RopePairing::Adjacent;
     const nn::DotProductSettings attention{.width = heads.width,
                                            .heads = heads.heads,
                                            .kv_heads = heads.kv_heads,
@@ -37,7 +37,7 @@ static std::unique_ptr<Model> palm(const Config& config) {
                                            .rope = rope};
     const nn::FeedForwardSettings feed_forward{.width = heads.width,
                                                .hidden = read_size(config, "intermediate_size", 4 * heads.width),
-                                               .activation = nn::Activation::silu,
+                                               .activation = nn::Activation::Silu,
                                                .gated = true,
                                                .has_bias = false};
     const auto norm = [&] {

@@ -1,4 +1,4 @@
-// A recurrent language model: embedding → RNN, GRU or LSTM layers → scores of the next token.
+// A recurrent language model: embedding → RNN, GRU or LSTM layers → logits of the next token.
 //
 //     a_t = W_ah h_{t−1} + W_ax x_t + b_a,   h_t = tanh(a_t),   y_t = softmax(W_yh h_t + b_y)
 //
@@ -20,9 +20,9 @@ namespace {
 
 nn::RecurrentKind read_cell(const Config& config) {
     const std::string cell = config.text("cell");
-    if (cell == "rnn") return nn::RecurrentKind::rnn;
-    if (cell == "gru") return nn::RecurrentKind::gru;
-    if (cell == "lstm") return nn::RecurrentKind::lstm;
+    if (cell == "rnn") return nn::RecurrentKind::Rnn;
+    if (cell == "gru") return nn::RecurrentKind::Gru;
+    if (cell == "lstm") return nn::RecurrentKind::Lstm;
     config.reject("cell", text_of("'", cell, "' is not known; there are: rnn, gru, lstm"));
 }
 
@@ -47,7 +47,7 @@ class RecurrentLanguageModel : public Model {
         return next_token_loss(forward(batch, context, {}), batch, context);
     }
 
-    std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
+    std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
 
     void visit(const nn::Visitor& visitor) override {
         visitor("tokens", tokens_);
@@ -56,9 +56,9 @@ class RecurrentLanguageModel : public Model {
     }
 
     Tensor run(const Aligned& aligned, const nn::Context& context, nn::RecurrentState* state) const {
-        return recurrent_.forward(as_stream(tokens_.forward(aligned.ids)), context, state, aligned.lengths);
+        return recurrent_.forward(to_residual_dtype(tokens_.forward(aligned.ids)), context, state, aligned.lengths);
     }
-    Tensor scores(const Tensor& hidden) const { return head_.forward(hidden); }
+    Tensor logits(const Tensor& hidden) const { return head_.forward(hidden); }
 
    private:
     nn::Embedding tokens_;
@@ -67,11 +67,11 @@ class RecurrentLanguageModel : public Model {
 };
 
 // All that is kept is the state, however long the text.
-class RecurrentDecoding : public Decoding {
+class RecurrentSession : public DecodingSession {
    public:
-    explicit RecurrentDecoding(const RecurrentLanguageModel& model) : model_(model) {}
+    explicit RecurrentSession(const RecurrentLanguageModel& model) : model_(model) {}
 
-    Tensor read(const Batch& prompt) override { return advance(align(prompt.input_ids, prompt.attention_mask)); }
+    Tensor prefill(const Batch& prompt) override { return advance(align(prompt.input_ids, prompt.attention_mask)); }
     Tensor step(const Tensor& ids) override { return advance({.ids = ids}); }
 
     void reorder(std::span<const std::int64_t> rows) override { nn::reorder(state_, rows); }
@@ -88,15 +88,15 @@ class RecurrentDecoding : public Decoding {
     Tensor advance(const Aligned& aligned) {
         const NoGrad no_grad;
         model_.run(aligned, {}, &state_);
-        return model_.scores(state_.states.back());  // after each row's last token, wherever that stands
+        return model_.logits(state_.states.back());  // after each row's last token, wherever that stands
     }
 
     const RecurrentLanguageModel& model_;
     nn::RecurrentState state_;
 };
 
-std::unique_ptr<Decoding> RecurrentLanguageModel::decode(std::int64_t) const {
-    return std::make_unique<RecurrentDecoding>(*this);
+std::unique_ptr<DecodingSession> RecurrentLanguageModel::decode(std::int64_t) const {
+    return std::make_unique<RecurrentSession>(*this);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ void make_roberta(const Config& config, EncoderParts& parts, WeightTable& weight
         config.reject("max_position_embeddings",
                       text_of(parts.positions, " leaves no position behind the padding id ", padding));
     parts.padding_id = parts.unlearned_id = padding;
-    parts.head_activation = nn::Activation::gelu;
+    parts.head_activation = nn::Activation::Gelu;
     weights.names.insert(weights.names.end(), {{"head.dense", "lm_head.dense"},
                                                {"head.norm", "lm_head.layer_norm"},
                                                {"classifier.dense", "classifier.dense"},

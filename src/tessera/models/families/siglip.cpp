@@ -1,7 +1,7 @@
-// SigLIP (Zhai et al. 2023): a vision tower and a text tower that meet in one space. Each pair of a picture and a text
+// SigLIP (Zhai et al. 2023): a vision tower and a text tower that meet in one space. Each pair of an image and a text
 // is a question of its own, answered by a sigmoid of their scaled similarity.
-#include "tessera/models/architecture.h"
 #include "tessera/models/families/siglip.h"
+#include "tessera/models/architecture.h"
 
 #include <cmath>
 
@@ -35,7 +35,7 @@ class TextTower : public nn::Module {
         context.mask = ops::AttentionMask::bidirectional();
         padding_of(attention_mask).apply(context.mask);
         const Tensor positions = ops::slice(positions_.weight, 0, 0, ids.size(1));
-        const Tensor tokens = ops::add(as_stream(tokens_.forward(ids)), as_stream(positions));
+        const Tensor tokens = ops::add(to_residual_dtype(tokens_.forward(ids)), to_residual_dtype(positions));
         return head_.forward(ops::select(stack_.forward(tokens, context), 1, ids.size(1) - 1), context);
     }
 
@@ -55,13 +55,13 @@ class TextTower : public nn::Module {
     nn::Linear head_;
 };
 
-// How alike a picture and a text must be: similarity · exp(scale) + bias.
+// How alike an image and a text must be: similarity · exp(scale) + bias.
 class Similarity : public nn::Module {
    public:
-    // Rows of length 1, (pictures, width) and (texts, width) → (pictures, texts)
+    // Rows of length 1, (images, width) and (texts, width) → (images, texts)
     Tensor forward(const Tensor& image, const Tensor& text) const {
         const Tensor similarity = ops::matmul(image, text, {.transpose_b = true});
-        return ops::add(ops::mul(similarity, ops::exp(as_stream(scale))), as_stream(bias));
+        return ops::add(ops::mul(similarity, ops::exp(to_residual_dtype(scale))), to_residual_dtype(bias));
     }
     void visit(const nn::Visitor& visitor) override {
         visitor("scale", scale);
@@ -101,18 +101,18 @@ class Siglip : public Model {
     explicit Siglip(const Config& settings)
         : vision_(settings.section_or_empty("vision_config")),
           text_(settings.section_or_empty("text_config"), read_siglip_tower(settings.section_or_empty("text_config"))) {
-        if (!vision_.has_head()) settings.section("vision_config").reject("vision_use_head", "pictures need a summary");
+        if (!vision_.has_head()) settings.section("vision_config").reject("vision_use_head", "images need a summary");
         if (text_.out_width() != vision_.width())
             settings.section_or_empty("text_config")
                 .reject("projection_size",
-                        text_of("texts of width ", text_.out_width(), " cannot meet pictures of ", vision_.width()));
+                        text_of("texts of width ", text_.out_width(), " cannot meet images of ", vision_.width()));
         config = settings;
-        deviations = {{"vision.", "", read_part_deviation(settings, "vision_config")},
-                      {"text.", "", read_part_deviation(settings, "text_config")}};
+        init_stds = {{"vision.", "", read_part_init_std(settings, "vision_config")},
+                     {"text.", "", read_part_init_std(settings, "text_config")}};
         weights = siglip_weights();
     }
 
-    // logits_per_image: (pictures, texts).
+    // logits_per_image: (images, texts).
     Tensor forward(const Batch& batch, const nn::Context& context, const Observer& observer) const override {
         const Embeds embeds = embed(batch, context, observer);
         const Tensor logits = similarity_.forward(embeds.image, embeds.text);
@@ -120,7 +120,7 @@ class Siglip : public Model {
         return logits;
     }
 
-    // Picture i belongs to text i.
+    // Image i belongs to text i.
     Tensor loss(const Batch& batch, const nn::Context& context) const override {
         const Embeds embeds = embed(batch, context, {});
         return ops::sigmoid_contrastive(embeds.image, embeds.text, similarity_.scale, similarity_.bias);
@@ -140,12 +140,11 @@ class Siglip : public Model {
     };
 
     Embeds embed(const Batch& batch, const nn::Context& context, const Observer& observer) const {
-        check(batch.input_ids.defined(), "input_ids: the model compares pictures with texts, but there are none");
-        enum Use : std::uint64_t { in_vision, in_pooling, in_text };
-        const Tensor states = vision_.forward(batch.pixel_values, context.child(in_vision));
-        const Tensor text = text_.forward(batch.input_ids, batch.attention_mask, context.child(in_text));
-        const Embeds embeds{ops::l2_normalise(vision_.pool(states, context.child(in_pooling))),
-                            ops::l2_normalise(text)};
+        check(batch.input_ids.defined(), "input_ids: the model compares images with texts, but there are none");
+        enum Use : std::uint64_t { InVision, InPooling, InText };
+        const Tensor states = vision_.forward(batch.pixel_values, context.child(InVision));
+        const Tensor text = text_.forward(batch.input_ids, batch.attention_mask, context.child(InText));
+        const Embeds embeds{ops::l2_normalise(vision_.pool(states, context.child(InPooling))), ops::l2_normalise(text)};
         if (observer) {
             observer("vision_last_hidden", states);
             observer("image_embeds", embeds.image);
@@ -163,14 +162,12 @@ class Siglip : public Model {
 
 static std::unique_ptr<Model> siglip(const Config& config) { return std::make_unique<Siglip>(config); }
 
-static formats::PictureSettings pictures(const Config& config) {
-    return with_size(siglip_pictures(), read_pictures(config.section_or_empty("vision_config")).size);
+static formats::ImageProcessorConfig images(const Config& config) {
+    return with_size(siglip_images(), read_images(config.section_or_empty("vision_config")).size);
 }
 
-static constexpr Vision vision{.pictures = pictures,
-                               .image_processor = "SiglipImageProcessor",
-                               .processor = "SiglipProcessor",
-                               .texts = siglip_texts};
+static constexpr Vision vision{
+    .images = images, .image_processor = "SiglipImageProcessor", .processor = "SiglipProcessor", .texts = siglip_texts};
 
 static const RegisterArchitecture register_siglip({"siglip",
                                                    "Zhai et al., Sigmoid Loss for Language Image Pre-Training, 2023",

@@ -34,13 +34,13 @@ class SiglipVision : public nn::Module {
     void visit(const nn::Visitor& visitor) override;
 
     bool has_head() const { return head_ != nullptr; }
-    std::int64_t patches() const { return pictures_.patches(); }
+    std::int64_t patches() const { return images_.patches(); }
     std::int64_t width() const { return positions_.weight.size(1); }
 
    private:
-    SiglipVision(const Config& config, const Pictures& pictures, const PreNormSettings& settings);
+    SiglipVision(const Config& config, const Images& images, const PreNormSettings& settings);
 
-    Pictures pictures_;
+    Images images_;
     nn::PatchEmbedding patches_;
     nn::Embedding positions_;
     nn::Stack stack_;

@@ -21,7 +21,7 @@ PoolingHead::PoolingHead(const PreNormSettings& s)
       feed_forward_({.width = s.width, .hidden = s.hidden, .activation = s.activation}) {}
 
 Tensor PoolingHead::forward(const Tensor& states, const nn::Context& context) const {
-    const Tensor query = ops::expand(as_stream(probe_), {states.size(0), 1, states.size(2)});
+    const Tensor query = ops::expand(to_residual_dtype(probe_), {states.size(0), 1, states.size(2)});
     const Tensor pooled =
         attention_.attend(query, attention_.project(states, context), ops::AttentionMask::bidirectional(), context);
     const Tensor refined = ops::add(pooled, feed_forward_.forward(norm_.forward(pooled), context));
@@ -36,12 +36,12 @@ void PoolingHead::visit(const nn::Visitor& visitor) {
 }
 
 SiglipVision::SiglipVision(const Config& config)
-    : SiglipVision(config, read_pictures(config), read_siglip_tower(config)) {}
+    : SiglipVision(config, read_images(config), read_siglip_tower(config)) {}
 
-SiglipVision::SiglipVision(const Config& config, const Pictures& pictures, const PreNormSettings& settings)
-    : pictures_(pictures),
-      patches_({.channels = pictures.channels, .patch = pictures.patch, .width = settings.width}),
-      positions_(pictures.patches(), settings.width),
+SiglipVision::SiglipVision(const Config& config, const Images& images, const PreNormSettings& settings)
+    : images_(images),
+      patches_({.channels = images.channels, .patch = images.patch, .width = settings.width}),
+      positions_(images.patches(), settings.width),
       stack_(pre_norm_encoder(settings)) {
     if (config.boolean("vision_use_head", true)) head_ = std::make_unique<PoolingHead>(settings);
 }
@@ -49,8 +49,8 @@ SiglipVision::SiglipVision(const Config& config, const Pictures& pictures, const
 Tensor SiglipVision::forward(const Tensor& pixel_values, const nn::Context& given) const {
     nn::Context context = given;
     context.mask = ops::AttentionMask::bidirectional();
-    const Tensor patches = patches_.forward(pictures_.whole_patches(pixel_values));
-    return stack_.forward(ops::add(patches, as_stream(positions_.weight)), context);
+    const Tensor patches = patches_.forward(images_.whole_patches(pixel_values));
+    return stack_.forward(ops::add(patches, to_residual_dtype(positions_.weight)), context);
 }
 
 Tensor SiglipVision::pool(const Tensor& states, const nn::Context& context) const {
@@ -94,7 +94,7 @@ WeightTable siglip_vision_weights() {
 
 namespace {
 
-// The tower on its own: a picture's summary, or its patches' states where there is no head.
+// The tower on its own: an image's summary, or its patches' states where there is no head.
 class SiglipVisionModel : public Model {
    public:
     explicit SiglipVisionModel(const Config& settings) : tower_(settings) {

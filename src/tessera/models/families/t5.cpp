@@ -1,5 +1,5 @@
 // T5 (Raffel et al. 2020): relative positions as a bias that the layers of a stack share, RMSNorm before each part,
-// unscaled scores, no biases. Version 1.0 has ReLU and the embedding as output head, behind states scaled by 1/√width;
+// unscaled logits, no biases. Version 1.0 has ReLU and the embedding as output head, behind states scaled by 1/√width;
 // 1.1 has gated GELU and mostly a head of its own (Shazeer 2020).
 #include <cmath>
 
@@ -18,7 +18,7 @@ nn::FeedForwardSettings read_feed_forward(const Config& config, std::int64_t wid
     const std::string activation = is_gated ? kind.substr(gated.size()) : kind;
     return {.width = width,
             .hidden = read_size(config, "d_ff", 2048),
-            .activation = kind == "gated-gelu" ? nn::Activation::gelu_tanh
+            .activation = kind == "gated-gelu" ? nn::Activation::GeluTanh
                                                : activation_named(config, "feed_forward_proj", activation),
             .gated = is_gated,
             .has_bias = false,
@@ -42,8 +42,8 @@ WeightTable t5_weights(bool gated) {
     const std::string encoder = "encoder.block.*.layer.", decoder = "decoder.block.*.layer.";
     WeightTable table{
         .names = {{"tokens", "shared"},
-                  {"encoder_entrance.relative_bias", "encoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
-                  {"decoder_entrance.relative_bias", "decoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
+                  {"encoder_input.relative_bias", "encoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
+                  {"decoder_input.relative_bias", "decoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
                   {"encoder.layers.*.attention_norm", encoder + "0.layer_norm"},
                   {"encoder.layers.*.feed_forward_norm", encoder + "1.layer_norm"},
                   {"encoder.layers.*.feed_forward.gate", encoder + "1.DenseReluDense.wi_0"},
@@ -72,9 +72,9 @@ WeightTable t5_weights(bool gated) {
 }
 
 // Embeddings of length √width per token, and layers that keep the length of what they read. The query takes on the
-// factor that other models divide scores by. A head of its own begins as small as the tied one, which is scaled.
-std::vector<nn::Deviation::Other> t5_deviations(const Config& config, const nn::DotProductSettings& attention,
-                                                std::int64_t hidden) {
+// factor that other models divide logits by. A head of its own begins as small as the tied one, which is scaled.
+std::vector<nn::InitStd::Other> t5_deviations(const Config& config, const nn::DotProductSettings& attention,
+                                              std::int64_t hidden) {
     const auto root = [factor = config.number("initializer_factor", 1.0)](std::int64_t size) {
         return factor / std::sqrt(static_cast<double>(size));
     };
@@ -108,9 +108,9 @@ static std::unique_ptr<Model> t5(const Config& config) {
     if (config.boolean("scale_decoder_outputs", parts.tied))
         parts.head_scale = 1 / std::sqrt(static_cast<double>(width));
     nn::RelativeBiasSettings bias = read_relative_bias(config, heads);
-    parts.encoder_entrance.relative_bias = std::make_unique<nn::RelativeBias>(bias);
+    parts.encoder_input.relative_bias = std::make_unique<nn::RelativeBias>(bias);
     bias.bidirectional = false;
-    parts.decoder_entrance.relative_bias = std::make_unique<nn::RelativeBias>(bias);
+    parts.decoder_input.relative_bias = std::make_unique<nn::RelativeBias>(bias);
     for (std::int64_t layer = 0; layer < layers; ++layer) {
         nn::BlockParts block;
         block.attention_norm = norm();
@@ -122,7 +122,7 @@ static std::unique_ptr<Model> t5(const Config& config) {
     }
     for (std::int64_t layer = 0; layer < read_count(config, "num_decoder_layers", layers); ++layer) {
         nn::CrossBlockParts block;
-        block.norms = nn::NormPlacement::before;
+        block.norms = nn::NormPlacement::Before;
         block.self_attention_norm = norm();
         block.self_attention = std::make_unique<nn::DotProductAttention>(attention);
         block.cross_attention_norm = norm();
@@ -135,7 +135,7 @@ static std::unique_ptr<Model> t5(const Config& config) {
     parts.encoder_norm = norm();
     parts.decoder_norm = norm();
     auto model = std::make_unique<EncoderDecoder>(config, std::move(parts), t5_weights(feed_forward.gated));
-    model->deviations = t5_deviations(config, attention, feed_forward.hidden);
+    model->init_stds = t5_deviations(config, attention, feed_forward.hidden);
     return model;
 }
 

@@ -1,4 +1,4 @@
-// ViT (Dosovitskiy et al. 2020): a picture cut into patches, each projected to a token; a learned [CLS] token before
+// ViT (Dosovitskiy et al. 2020): an image cut into patches, each projected to a token; a learned [CLS] token before
 // them, learned positions, a pre-norm encoder, and a classifier that reads [CLS]. A checkpoint of the bare encoder
 // (ViTModel) has no classifier: its output is the state of [CLS].
 #include <algorithm>
@@ -57,11 +57,11 @@ std::int64_t read_classes(const Config& config) {
 
 class Vit : public Model {
    public:
-    Vit(const Config& settings, const Pictures& pictures, const PreNormSettings& encoder, std::int64_t classes)
-        : pictures_(pictures),
-          patches_({.channels = pictures.channels, .patch = pictures.patch, .width = encoder.width}),
+    Vit(const Config& settings, const Images& images, const PreNormSettings& encoder, std::int64_t classes)
+        : images_(images),
+          patches_({.channels = images.channels, .patch = images.patch, .width = encoder.width}),
           class_token_(Tensor::deferred({1, 1, encoder.width})),
-          positions_(Tensor::deferred({1, 1 + pictures.patches(), encoder.width})),
+          positions_(Tensor::deferred({1, 1 + images.patches(), encoder.width})),
           stack_(pre_norm_encoder(encoder)),
           dropout_(encoder.dropout) {
         if (classes > 0) classifier_ = nn::Linear(encoder.width, classes);
@@ -72,9 +72,9 @@ class Vit : public Model {
     Tensor forward(const Batch& batch, const nn::Context& given, const Observer& observer) const override {
         nn::Context context = given;
         context.mask = ops::AttentionMask::bidirectional();
-        const Tensor patches = patches_.forward(pictures_.whole_patches(batch.pixel_values));
-        const Tensor first = ops::expand(as_stream(class_token_), {patches.size(0), 1, patches.size(2)});
-        const Tensor tokens = ops::add(ops::concat({first, patches}, 1), as_stream(positions_));
+        const Tensor patches = patches_.forward(images_.whole_patches(batch.pixel_values));
+        const Tensor first = ops::expand(to_residual_dtype(class_token_), {patches.size(0), 1, patches.size(2)});
+        const Tensor tokens = ops::add(ops::concat({first, patches}, 1), to_residual_dtype(positions_));
         const Tensor x = nn::drop(tokens, dropout_, context, stack_.blocks.size());
         const Tensor states = observer ? stack_.forward(x, context) : stack_.forward_first(x, 1, context);
         if (observer) observer("last_hidden", states);
@@ -84,10 +84,10 @@ class Vit : public Model {
 
     Tensor loss(const Batch& batch, const nn::Context& context) const override {
         check(classifier_.weight.defined(), config.source(), ": the bare encoder has no classifier to train");
-        const Tensor scores = forward(batch, context, {});
-        check(batch.labels.defined() && batch.labels.shape() == Shape{scores.size(0)}, "labels: expected (",
-              scores.size(0), "), one class per picture, found ", batch.labels.shape());
-        return ops::cross_entropy(scores, batch.labels, loss_options(context));
+        const Tensor logits = forward(batch, context, {});
+        check(batch.labels.defined() && batch.labels.shape() == Shape{logits.size(0)}, "labels: expected (",
+              logits.size(0), "), one class per image, found ", batch.labels.shape());
+        return ops::cross_entropy(logits, batch.labels, loss_options(context));
     }
 
     void visit(const nn::Visitor& visitor) override {
@@ -99,7 +99,7 @@ class Vit : public Model {
     }
 
    private:
-    Pictures pictures_;
+    Images images_;
     nn::PatchEmbedding patches_;
     Tensor class_token_, positions_;
     nn::Stack stack_;
@@ -114,12 +114,12 @@ static std::unique_ptr<Model> vit(const Config& config) {
     encoder.input_bias = config.boolean("qkv_bias", true);
     encoder.attention_dropout = read_dropout(config, "attention_probs_dropout_prob", 0);
     encoder.dropout = read_dropout(config, "hidden_dropout_prob", 0);
-    return std::make_unique<Vit>(config, read_pictures(config), encoder, read_classes(config));
+    return std::make_unique<Vit>(config, read_images(config), encoder, read_classes(config));
 }
 
-static formats::PictureSettings pictures(const Config& config) {
-    const Pictures own = read_pictures(config);
-    formats::PictureSettings settings = with_size(vit_pictures(), own.size);
+static formats::ImageProcessorConfig images(const Config& config) {
+    const Images own = read_images(config);
+    formats::ImageProcessorConfig settings = with_size(vit_images(), own.size);
     settings.grey = own.channels == 1;
     return settings;
 }
@@ -128,7 +128,7 @@ static std::vector<std::string> class_names(const Config& config) {
     return read_class_names(config, read_classes(config));
 }
 
-static constexpr Vision vision{.pictures = pictures, .image_processor = "ViTImageProcessor", .classes = class_names};
+static constexpr Vision vision{.images = images, .image_processor = "ViTImageProcessor", .classes = class_names};
 
 static const RegisterArchitecture register_vit(
     {"vit", "Dosovitskiy et al., An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale, 2020", vit,

@@ -76,7 +76,7 @@ std::shared_ptr<Tokenizer> word_pieces(const GgufTokenizer& read, const std::str
     std::vector<std::string> tokens;
     for (std::size_t id = 0; id < read.tokens.size(); ++id) {
         const std::string& token = read.tokens[id];
-        const bool plain = gguf_type(read, id) == GgufType::normal;
+        const bool plain = gguf_type(read, id) == GgufType::Normal;
         tokens.push_back(token.starts_with(space) ? token.substr(space.size()) : plain ? "##" + token : token);
     }
     const auto named = [&](const char* key, const char* fallback) {

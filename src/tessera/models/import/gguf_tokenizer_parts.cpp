@@ -59,17 +59,17 @@ const GgufCut& gguf_cut(const std::string& name, const std::string& source) {
 }
 
 GgufType gguf_type(const GgufTokenizer& read, std::size_t id) {
-    return read.types.empty() ? GgufType::normal : static_cast<GgufType>(read.types[id]);
+    return read.types.empty() ? GgufType::Normal : static_cast<GgufType>(read.types[id]);
 }
 
 std::vector<AddedToken> gguf_added_tokens(const GgufTokenizer& read) {
     std::vector<AddedToken> added;
     for (std::size_t id = 0; id < read.tokens.size(); ++id) {
         const GgufType type = gguf_type(read, id);
-        if (type != GgufType::control && type != GgufType::user_defined && type != GgufType::unknown) continue;
+        if (type != GgufType::Control && type != GgufType::UserDefined && type != GgufType::Unknown) continue;
         added.push_back({.content = read.tokens[id],
                          .id = static_cast<std::int64_t>(id),
-                         .special = type != GgufType::user_defined});
+                         .special = type != GgufType::UserDefined});
     }
     return added;
 }
@@ -100,11 +100,11 @@ SentencePieceFile gguf_pieces(const formats::Gguf& gguf, const GgufTokenizer& re
     std::size_t bytes = 0;
     for (std::size_t id = 0; id < read.tokens.size(); ++id) {
         const GgufType type = gguf_type(read, id);
-        check(type >= GgufType::normal && type <= GgufType::byte, gguf.source, ": tokenizer.ggml.token_type: entry ",
+        check(type >= GgufType::Normal && type <= GgufType::Byte, gguf.source, ": tokenizer.ggml.token_type: entry ",
               id, ": ", static_cast<std::int64_t>(type));
-        check(type != GgufType::byte || byte_of_piece(read.tokens[id]), gguf.source, ": tokenizer.ggml.tokens: entry ",
+        check(type != GgufType::Byte || byte_of_piece(read.tokens[id]), gguf.source, ": tokenizer.ggml.tokens: entry ",
               id, ": ", formats::shown(read.tokens[id]), " is no byte");
-        bytes += type == GgufType::byte;
+        bytes += type == GgufType::Byte;
         file.pieces.push_back(
             {read.tokens[id], static_cast<float>(read.scores[id]), static_cast<SentencePieceFile::Kind>(type)});
     }

@@ -20,7 +20,7 @@ struct GgufCut {
 };
 const GgufCut& gguf_cut(const std::string& name, const std::string& source);
 
-enum class GgufType : std::int64_t { normal = 1, unknown, control, user_defined, unused, byte };  // of a token
+enum class GgufType : std::int64_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };  // of a token
 GgufType gguf_type(const formats::GgufTokenizer& read, std::size_t id);
 
 // The tokenizer of the file: not too large, all of it UTF-8.

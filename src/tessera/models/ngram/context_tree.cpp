@@ -48,9 +48,7 @@ void ContextTree::visit(const nn::Visitor& visitor) {
 }
 
 ContextTree::Reader::Reader(const ContextTree& tree) {
-    const auto readable = [](const Tensor& tensor, DType dtype) {
-        return tensor.to(cpu).to(dtype).contiguous_copy_if_needed();
-    };
+    const auto readable = [](const Tensor& tensor, DType dtype) { return tensor.to(cpu).to(dtype).contiguous(); };
     tokens_ = readable(tree.tokens_, DType::I32);
     children_ = readable(tree.children_, DType::I32);
     entries_ = readable(tree.entries_, DType::I32);

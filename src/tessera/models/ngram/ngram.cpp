@@ -1,8 +1,8 @@
 // N-grams by counting: p(next | context) = count(context, next) / count(context), the maximum likelihood estimate
 // (Shannon 1948), with add-k smoothing (Lidstone 1920) where config.json asks for it.
+#include "tessera/models/ngram/ngram.h"
 #include "tessera/models/architecture.h"
 #include "tessera/models/next_token.h"
-#include "tessera/models/ngram/ngram.h"
 
 #include <algorithm>
 #include <cmath>
@@ -76,7 +76,7 @@ void Ngram::count(std::span<const std::int64_t> tokens, bool begins) {
         check(next >= 0 && next < vocabulary_, "the text has the id ", next, ", and the model a vocabulary of ",
               vocabulary_);
         const std::int64_t context = context_of(before_.data(), before_.data() + before_.size());
-        // Nothing foretells a text's first token.
+        // Nothing predicts a text's first token.
         if (!before_.empty()) counts_[static_cast<std::size_t>(context * vocabulary_ + next)] += 1;
         if (before_.size() == static_cast<std::size_t>(std::max<std::int64_t>(1, order_ - 1)))
             before_.erase(before_.begin());
@@ -100,15 +100,14 @@ void Ngram::estimate() {
     table_.copy_from(values.to(table_.dtype()).to(table_.device()));
 }
 
-std::unique_ptr<Decoding> Ngram::decode(std::int64_t) const {
-    return decode_last_tokens({order_ - 1, vocabulary_, [this](const std::vector<std::vector<std::int64_t>>& rows) {
-                                   std::vector<std::int64_t> contexts;
-                                   for (const std::vector<std::int64_t>& row : rows)
-                                       contexts.push_back(context_of(row.data(), row.data() + row.size()));
-                                   const Tensor index =
-                                       Tensor::from(contexts, {static_cast<std::int64_t>(contexts.size())});
-                                   return ops::embedding(table_.detach(), index.to(table_.device()));
-                               }});
+std::unique_ptr<DecodingSession> Ngram::decode(std::int64_t) const {
+    return decode_window({order_ - 1, vocabulary_, [this](const std::vector<std::vector<std::int64_t>>& rows) {
+                              std::vector<std::int64_t> contexts;
+                              for (const std::vector<std::int64_t>& row : rows)
+                                  contexts.push_back(context_of(row.data(), row.data() + row.size()));
+                              const Tensor index = Tensor::from(contexts, {static_cast<std::int64_t>(contexts.size())});
+                              return ops::embedding(table_.detach(), index.to(table_.device()));
+                          }});
 }
 
 // A named smoothing is one that needs counts, so contexts are kept as a tree instead of a table.

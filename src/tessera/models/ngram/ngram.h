@@ -10,13 +10,13 @@ namespace tessera::models {
 
 // The table holds log-probabilities, so it is a model like any other: it can be trained by gradients, and counting is
 // the shorter way to the same maximum of the likelihood.
-class Ngram : public Model, public Counted {
+class Ngram : public Model, public CountTrainable {
    public:
     explicit Ngram(const Config& config);
 
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
     Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
-    std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
+    std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
     void visit(const nn::Visitor& visitor) override { visitor("log_probabilities", table_); }
 
     // Adds what follows what in the batch's rows, where the mask has ones.

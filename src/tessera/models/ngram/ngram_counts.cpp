@@ -97,7 +97,7 @@ double estimated_discount(const std::vector<std::int64_t>& counts) {
 }
 
 void append(const Level& level, const SmoothingSettings& settings, ContextArrays& arrays) {
-    const bool adds = settings.kind == Smoothing::add_k;
+    const bool adds = settings.kind == Smoothing::AddK;
     const double added = adds ? settings.k * static_cast<double>(settings.vocabulary) : 0;
     const double discount = adds ? 0 : settings.discount > 0 ? settings.discount : estimated_discount(level.counts);
     for (std::size_t node = 0; node < level.ranges.size(); ++node) {
@@ -132,7 +132,7 @@ ContextArrays NgramCounts::estimated(const SmoothingSettings& settings) const {
     for (std::int64_t context = 0; context < settings.order; ++context) {
         const bool is_longest = context + 1 == settings.order;
         Level level{.ranges = std::move(ranges), .first_entries = {}, .successors = {}, .counts = {}};
-        counter.count(level, context + 1, settings.kind == Smoothing::kneser_ney && !is_longest);
+        counter.count(level, context + 1, settings.kind == Smoothing::KneserNey && !is_longest);
         append(level, settings, arrays);
         check(arrays.successors.size() < std::numeric_limits<std::int32_t>::max(),
               "the text has more different n-grams than can be numbered; a smaller order has fewer");

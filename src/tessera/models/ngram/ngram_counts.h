@@ -16,10 +16,10 @@
 
 namespace tessera::models {
 
-enum class Smoothing : std::uint8_t { add_k, kneser_ney };
+enum class Smoothing : std::uint8_t { AddK, KneserNey };
 
 struct SmoothingSettings {
-    Smoothing kind = Smoothing::kneser_ney;
+    Smoothing kind = Smoothing::KneserNey;
     std::int64_t order = 1, vocabulary = 1;
     double k = 0;  // add-k
     double discount =

@@ -22,7 +22,7 @@ SmoothingSettings read_smoothing(const Config& config) {
     const std::string kind = config.text("smoothing");
     if (kind != "add_k" && kind != "kneser_ney")
         config.reject("smoothing", text_of("expected add_k or kneser_ney, found \"", kind, "\""));
-    settings.kind = kind == "add_k" ? Smoothing::add_k : Smoothing::kneser_ney;
+    settings.kind = kind == "add_k" ? Smoothing::AddK : Smoothing::KneserNey;
     if (settings.order > highest_order)
         config.reject("order", text_of("expected 1 to ", highest_order, ", found ", settings.order));
     if (!(settings.k >= 0 && settings.k <= 1e6)) config.reject("k", text_of("expected 0 to 1e6, found ", settings.k));
@@ -40,9 +40,9 @@ SmoothedNgram::SmoothedNgram(const Config& given)
 }
 
 void SmoothedNgram::score(const ContextTree::Reader& tree, const std::int64_t* begin, const std::int64_t* end,
-                          std::span<float> scores) const {
-    std::vector<double> probabilities(scores.size(), 1 / static_cast<double>(scores.size()));
-    const bool interpolates = settings_.kind == Smoothing::kneser_ney;
+                          std::span<float> logits) const {
+    std::vector<double> probabilities(logits.size(), 1 / static_cast<double>(logits.size()));
+    const bool interpolates = settings_.kind == Smoothing::KneserNey;
     const std::int64_t wanted = std::min<std::int64_t>(settings_.order - 1, end - begin);
     std::int64_t node = ContextTree::Reader::root;
     for (std::int64_t length = 0; node != ContextTree::Reader::none; ++length) {
@@ -50,7 +50,7 @@ void SmoothedNgram::score(const ContextTree::Reader& tree, const std::int64_t* b
         if (length == wanted) break;
         node = tree.child(node, *(end - 1 - length));
     }
-    for (std::size_t i = 0; i < scores.size(); ++i) scores[i] = static_cast<float>(std::log(probabilities[i]));
+    for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(std::log(probabilities[i]));
 }
 
 Tensor SmoothedNgram::forward(const Batch& batch, const nn::Context& context, const Observer&) const {
@@ -60,7 +60,7 @@ Tensor SmoothedNgram::forward(const Batch& batch, const nn::Context& context, co
     std::vector<std::int64_t> starts;  // where each token's document begins, in packed rows
     if (context.mask.first_keys.defined()) starts = context.mask.first_keys.to_vector<std::int64_t>();
     const ContextTree::Reader tree(tree_);
-    const Tensor scores = Tensor::zeros({rows, count, settings_.vocabulary});
+    const Tensor logits = Tensor::zeros({rows, count, settings_.vocabulary});
     parallel_for(rows * count, 64, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t at = first; at < last; ++at) {
             const TokenRow& row = tokens[static_cast<std::size_t>(at / count)];
@@ -68,27 +68,27 @@ Tensor SmoothedNgram::forward(const Batch& batch, const nn::Context& context, co
             if (end <= row.begin || end > row.end) continue;
             const std::int64_t start = starts.empty() ? 0 : starts[static_cast<std::size_t>(at)];
             score(tree, std::max(row.begin, ids.data() + at / count * count + start), end,
-                  {scores.data<float>() + at * settings_.vocabulary, static_cast<std::size_t>(settings_.vocabulary)});
+                  {logits.data<float>() + at * settings_.vocabulary, static_cast<std::size_t>(settings_.vocabulary)});
         }
     });
-    return scores.to(batch.input_ids.device());
+    return logits.to(batch.input_ids.device());
 }
 
 Tensor SmoothedNgram::loss(const Batch& batch, const nn::Context& context) const {
     return next_token_loss(forward(batch, context, {}), batch, context);
 }
 
-std::unique_ptr<Decoding> SmoothedNgram::decode(std::int64_t) const {
+std::unique_ptr<DecodingSession> SmoothedNgram::decode(std::int64_t) const {
     const auto scores_of = [this](const std::vector<std::vector<std::int64_t>>& rows) {
         const ContextTree::Reader tree(tree_);
         const auto vocabulary = static_cast<std::size_t>(settings_.vocabulary);
-        std::vector<float> scores(rows.size() * vocabulary);
+        std::vector<float> logits(rows.size() * vocabulary);
         for (std::size_t row = 0; row < rows.size(); ++row)
             score(tree, rows[row].data(), rows[row].data() + rows[row].size(),
-                  std::span(scores).subspan(row * vocabulary, vocabulary));
-        return Tensor::from(scores, {static_cast<std::int64_t>(rows.size()), settings_.vocabulary}).to(tree_.device());
+                  std::span(logits).subspan(row * vocabulary, vocabulary));
+        return Tensor::from(logits, {static_cast<std::int64_t>(rows.size()), settings_.vocabulary}).to(tree_.device());
     };
-    return decode_last_tokens({settings_.order - 1, settings_.vocabulary, scores_of});
+    return decode_window({settings_.order - 1, settings_.vocabulary, scores_of});
 }
 
 void SmoothedNgram::count(std::span<const std::int64_t> tokens, bool begins) {

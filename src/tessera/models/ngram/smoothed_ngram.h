@@ -8,13 +8,13 @@
 
 namespace tessera::models {
 
-class SmoothedNgram : public Model, public Counted {
+class SmoothedNgram : public Model, public CountTrainable {
    public:
     explicit SmoothedNgram(const Config& config);
 
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
     Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
-    std::unique_ptr<Decoding> decode(std::int64_t capacity) const override;
+    std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
     void visit(const nn::Visitor& visitor) override { visitor("contexts", tree_); }
 
     void count(std::span<const std::int64_t> tokens, bool begins) override;
@@ -23,7 +23,7 @@ class SmoothedNgram : public Model, public Counted {
    private:
     // The log-probabilities of what comes after [begin, end), whose last n − 1 tokens count.
     void score(const ContextTree::Reader& tree, const std::int64_t* begin, const std::int64_t* end,
-               std::span<float> scores) const;
+               std::span<float> logits) const;
 
     SmoothingSettings settings_;
     ContextTree tree_;

@@ -9,20 +9,20 @@
 namespace tessera::models {
 namespace {
 
-using formats::PictureSettings;
+using formats::ImageProcessorConfig;
 using formats::Resampling;
 
 struct Processor {
     const char* name;  // of ViTImageProcessor, ViTImageProcessorFast, ViTFeatureExtractor, …
-    PictureSettings (*defaults)();
+    ImageProcessorConfig (*defaults)();
 };
 
 constexpr Processor processors[] = {
-    {"ViT", vit_pictures}, {"DeiT", deit_pictures}, {"CLIP", clip_pictures}, {"Siglip", siglip_pictures}};
+    {"ViT", vit_images}, {"DeiT", deit_images}, {"CLIP", clip_images}, {"Siglip", siglip_images}};
 
-PictureSettings defaults_of(const Config& config, const Config& model, const Architecture& architecture) {
+ImageProcessorConfig defaults_of(const Config& config, const Config& model, const Architecture& architecture) {
     const char* field = config.has("image_processor_type") ? "image_processor_type" : "feature_extractor_type";
-    if (!config.has(field)) return architecture.vision->pictures(model);
+    if (!config.has(field)) return architecture.vision->images(model);
     const std::string type = config.text(field);
     std::string known;
     for (const Processor& processor : processors) {
@@ -35,11 +35,11 @@ PictureSettings defaults_of(const Config& config, const Config& model, const Arc
 
 }  // namespace
 
-PictureSettings vit_pictures() { return {.resampling = Resampling::bilinear}; }
+ImageProcessorConfig vit_images() { return {.resampling = Resampling::Bilinear}; }
 
-PictureSettings deit_pictures() { return {.size = {.height = 256, .width = 256}, .crops = true}; }
+ImageProcessorConfig deit_images() { return {.size = {.height = 256, .width = 256}, .crops = true}; }
 
-PictureSettings clip_pictures() {
+ImageProcessorConfig clip_images() {
     return {.size = {.shortest_edge = 224},
             .one_number_is_square = false,
             .crops = true,
@@ -47,22 +47,22 @@ PictureSettings clip_pictures() {
             .deviation = {0.26862954, 0.26130258, 0.27577711}};
 }
 
-PictureSettings siglip_pictures() { return {.one_number_is_square = false}; }
+ImageProcessorConfig siglip_images() { return {.one_number_is_square = false}; }
 
-PictureSettings with_size(PictureSettings settings, std::int64_t size) {
+ImageProcessorConfig with_size(ImageProcessorConfig settings, std::int64_t size) {
     settings.size = settings.crop = {.height = size, .width = size};
     return settings;
 }
 
-PictureSettings picture_settings(const std::filesystem::path& folder, const Config& model) {
+ImageProcessorConfig image_processor_config(const std::filesystem::path& folder, const Config& model) {
     const Architecture& architecture = architecture_of(model);
     check(architecture.vision != nullptr, folder.string(), ": a model of type ", architecture.model_type,
-          " looks at no pictures");
-    const PictureSettings own = architecture.vision->pictures(model);
+          " looks at no images");
+    const ImageProcessorConfig own = architecture.vision->images(model);
     const auto read = [&](const Config& config) {
-        PictureSettings defaults = defaults_of(config, model, architecture);
+        ImageProcessorConfig defaults = defaults_of(config, model, architecture);
         defaults.grey = own.grey;  // the model's input, of which a processor knows nothing
-        return read_picture_settings(config, defaults);
+        return read_image_processor_config(config, defaults);
     };
     const std::filesystem::path newer = formats::find_file(folder, "processor_config.json"),
                                 older = formats::find_file(folder, "preprocessor_config.json");
@@ -71,15 +71,15 @@ PictureSettings picture_settings(const std::filesystem::path& folder, const Conf
         if (processor.has("image_processor")) return read(processor.section("image_processor"));
     }
     // Adapters may leave that to their base.
-    if (older.empty() && is_adapter_folder(folder)) return picture_settings(base_of_adapters(folder), model);
+    if (older.empty() && is_adapter_folder(folder)) return image_processor_config(base_of_adapters(folder), model);
     if (older.empty()) return own;
     return read(Config(formats::Json::read(older), older.string()));
 }
 
-formats::Json picture_processor(const Config& model) {
+formats::Json image_processor_json(const Config& model) {
     const Vision* vision = architecture_of(model).vision;
     if (!vision || !vision->image_processor) return {};
-    formats::Json json = written(vision->pictures(model));
+    formats::Json json = written(vision->images(model));
     json.set("image_processor_type", vision->image_processor);
     if (vision->processor) json.set("processor_class", vision->processor);
     if (vision->tokens) json.set("image_seq_length", vision->tokens(model));

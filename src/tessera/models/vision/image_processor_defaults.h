@@ -5,12 +5,12 @@
 
 namespace tessera::models {
 
-formats::PictureSettings vit_pictures();
-formats::PictureSettings deit_pictures();
-formats::PictureSettings clip_pictures();
-formats::PictureSettings siglip_pictures();
+formats::ImageProcessorConfig vit_images();
+formats::ImageProcessorConfig deit_images();
+formats::ImageProcessorConfig clip_images();
+formats::ImageProcessorConfig siglip_images();
 
-// The same, for square pictures of this size.
-formats::PictureSettings with_size(formats::PictureSettings settings, std::int64_t size);
+// The same, for square images of this size.
+formats::ImageProcessorConfig with_size(formats::ImageProcessorConfig settings, std::int64_t size);
 
 }  // namespace tessera::models

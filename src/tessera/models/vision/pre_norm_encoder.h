@@ -9,7 +9,7 @@ namespace tessera::models {
 
 struct PreNormSettings {
     std::int64_t width = 768, heads = 12, hidden = 3072, layers = 12;
-    nn::Activation activation = nn::Activation::gelu;
+    nn::Activation activation = nn::Activation::Gelu;
     double norm_eps = 1e-6;
     bool input_bias = true;  // on query, key and value
     double attention_dropout = 0, dropout = 0;

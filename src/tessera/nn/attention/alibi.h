@@ -43,9 +43,9 @@ class AlibiCache : public FullCache {
         FullCache::reorder(rows);
         biases_.reorder(rows);
     }
-    void keep(std::int64_t tokens) override {
-        FullCache::keep(tokens);
-        biases_.keep(tokens);
+    void truncate(std::int64_t tokens) override {
+        FullCache::truncate(tokens);
+        biases_.truncate(tokens);
     }
 
    private:

@@ -19,8 +19,8 @@ class Cache {
     // Row i becomes what row rows[i] was: rows may leave, stand elsewhere or be there several times.
     virtual void reorder(std::span<const std::int64_t> rows) = 0;
     // Forgets all but the first `tokens`, where what stood before them is still there.
-    virtual void keep(std::int64_t tokens) = 0;
-    virtual bool can_keep(std::int64_t) const { return true; }
+    virtual void truncate(std::int64_t tokens) = 0;
+    virtual bool can_truncate(std::int64_t) const { return true; }
 };
 
 // (B, …) → (rows.size(), …), row i being x's row rows[i].
@@ -52,7 +52,7 @@ class GrowingBuffer {
     std::int64_t bytes() const;
     void clear() { length_ = 0; }
     void reorder(std::span<const std::int64_t> rows);
-    void keep(std::int64_t tokens) { length_ = std::min(length_, tokens); }
+    void truncate(std::int64_t tokens) { length_ = std::min(length_, tokens); }
 
    private:
     std::int64_t capacity_;

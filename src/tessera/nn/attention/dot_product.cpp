@@ -89,10 +89,10 @@ DotProductAttention::DotProductAttention(const DotProductSettings& given) : sett
 template <std::size_t count>
 std::array<Tensor, count> DotProductAttention::heads_of(const std::array<const Linear*, count>& projections,
                                                         const Tensor& x, const Context& context) const {
-    const DType factor = query.factor_dtype(x);
-    const bool agree = key.factor_dtype(x) == factor && value.factor_dtype(x) == factor;
+    const DType factor = query.matmul_input_dtype(x);
+    const bool agree = key.matmul_input_dtype(x) == factor && value.matmul_input_dtype(x) == factor;
     std::array<Tensor, count> heads;
-    forward_side_by_side(projections, x, context, agree ? factor : x.dtype(), heads);
+    forward_many(projections, x, context, agree ? factor : x.dtype(), heads);
     for (Tensor& projected : heads)
         projected = ops::reshape(projected, {projected.size(0), projected.size(1),
                                              projected.size(2) / settings_.head_width, settings_.head_width});

@@ -28,7 +28,7 @@ struct DotProductSettings {
     std::optional<AlibiSettings> alibi = {};  // linear biases instead of positions
     bool query_key_norm = false;              // RMSNorm over each head's query and key before RoPE
     double norm_eps = 1e-6;
-    NormWeight norm_weight = NormWeight::plain;
+    NormWeight norm_weight = NormWeight::Plain;
     std::int64_t memory_width = 0;  // of what keys and values are made from, in cross attention; 0: width
 };
 

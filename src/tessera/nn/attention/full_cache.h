@@ -22,9 +22,9 @@ class FullCache : public KeyValueCache {
         keys_.reorder(rows);
         values_.reorder(rows);
     }
-    void keep(std::int64_t tokens) override {
-        keys_.keep(tokens);
-        values_.keep(tokens);
+    void truncate(std::int64_t tokens) override {
+        keys_.truncate(tokens);
+        values_.truncate(tokens);
     }
 
    private:

@@ -79,7 +79,7 @@ Tensor LatentAttention::absorbed(const Tensor& q, const Tensor& tokens, const op
 }
 
 Tensor LatentAttention::forward(const Tensor& x, const Context& context, Cache* cache) const {
-    return forward(x, context, cache, LatentForm::automatic);
+    return forward(x, context, cache, LatentForm::Automatic);
 }
 
 Tensor LatentAttention::forward(const Tensor& x, const Context& context, Cache* cache, LatentForm form) const {
@@ -101,7 +101,7 @@ Tensor LatentAttention::forward(const Tensor& x, const Context& context, Cache* 
                                     .dropout_key = context.key,
                                     .bias = context.bias};
     const bool one_token_against_many = length == 1 && tokens.size(1) > 1;
-    const bool absorb = form == LatentForm::absorbed || (form == LatentForm::automatic && one_token_against_many);
+    const bool absorb = form == LatentForm::Absorbed || (form == LatentForm::Automatic && one_token_against_many);
     const Tensor mixed = absorb ? absorbed(q, tokens, how) : expanded(q, tokens, how, context);
     return output.forward(ops::reshape(mixed, {batch, length, s.heads * s.value_width}), context);
 }

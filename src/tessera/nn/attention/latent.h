@@ -32,7 +32,7 @@ struct LatentSettings {
     double dropout = 0;
 };
 
-enum class LatentForm { automatic, expanded, absorbed };  // automatic: absorbed for one new token against a cache
+enum class LatentForm { Automatic, Expanded, Absorbed };  // automatic: absorbed for one new token against a cache
 
 class LatentCache : public Cache {
    public:
@@ -42,7 +42,7 @@ class LatentCache : public Cache {
     std::int64_t bytes() const override { return tokens_.bytes(); }
     void clear() override { tokens_.clear(); }
     void reorder(std::span<const std::int64_t> rows) override { tokens_.reorder(rows); }
-    void keep(std::int64_t tokens) override { tokens_.keep(tokens); }
+    void truncate(std::int64_t tokens) override { tokens_.truncate(tokens); }
 
    private:
     GrowingBuffer tokens_;  // (B, T, 1, latent + rope)

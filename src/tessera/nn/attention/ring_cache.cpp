@@ -66,10 +66,10 @@ void RingCache::reorder(std::span<const std::int64_t> rows) {
 }
 
 // Once the ring has gone round, the window before an earlier token has been overwritten.
-bool RingCache::can_keep(std::int64_t tokens) const { return tokens >= length_ || length_ <= window_; }
+bool RingCache::can_truncate(std::int64_t tokens) const { return tokens >= length_ || length_ <= window_; }
 
-void RingCache::keep(std::int64_t tokens) {
-    check(can_keep(tokens), "ring cache: what stood before token ", tokens, " has been overwritten");
+void RingCache::truncate(std::int64_t tokens) {
+    check(can_truncate(tokens), "ring cache: what stood before token ", tokens, " has been overwritten");
     length_ = std::min(length_, tokens);
 }
 

@@ -17,8 +17,8 @@ class RingCache : public KeyValueCache {
     std::int64_t bytes() const override;
     void clear() override { length_ = 0; }
     void reorder(std::span<const std::int64_t> rows) override;
-    void keep(std::int64_t tokens) override;
-    bool can_keep(std::int64_t tokens) const override;
+    void truncate(std::int64_t tokens) override;
+    bool can_truncate(std::int64_t tokens) const override;
 
    private:
     Tensor in_order(const Tensor& ring, const Tensor& newest) const;

@@ -7,7 +7,7 @@ namespace tessera::nn {
 namespace {
 
 // Which of a block's random keys each dropout takes.
-enum Use : std::uint64_t { in_attention, of_attended, of_fed };
+enum Use : std::uint64_t { InAttention, OfAttended, OfFed };
 
 }  // namespace
 
@@ -26,45 +26,45 @@ Tensor Block::forward_first(const Tensor& x, std::int64_t count, const Context& 
 
 Tensor PreNormBlock::forward(const Tensor& x, const Context& context, Cache* cache) const {
     const Tensor normed = parts_.attention_norm->forward(x);
-    return after_attention(x, parts_.attention->forward(normed, context.child(in_attention), cache), context);
+    return after_attention(x, parts_.attention->forward(normed, context.child(InAttention), cache), context);
 }
 
 Tensor PreNormBlock::forward_first(const Tensor& x, std::int64_t count, const Context& context) const {
     const Tensor normed = parts_.attention_norm->forward(x);
-    const Tensor attended = parts_.attention->forward_first(normed, count, context.child(in_attention));
+    const Tensor attended = parts_.attention->forward_first(normed, count, context.child(InAttention));
     return after_attention(ops::slice(x, 1, 0, count), attended, context);
 }
 
 Tensor PreNormBlock::after_attention(const Tensor& x, const Tensor& attended, const Context& context) const {
-    const Tensor middle = ops::add(x, drop(attended, parts_.dropout, context, of_attended));
+    const Tensor middle = ops::add(x, drop(attended, parts_.dropout, context, OfAttended));
     const Tensor fed = parts_.feed_forward->forward(parts_.feed_forward_norm->forward(middle), context);
-    return ops::add(middle, drop(fed, parts_.dropout, context, of_fed));
+    return ops::add(middle, drop(fed, parts_.dropout, context, OfFed));
 }
 
 Tensor PostNormBlock::forward(const Tensor& x, const Context& context, Cache* cache) const {
-    const Tensor attended = parts_.attention->forward(x, context.child(in_attention), cache);
+    const Tensor attended = parts_.attention->forward(x, context.child(InAttention), cache);
     const Tensor middle =
-        parts_.attention_norm->forward(ops::add(x, drop(attended, parts_.dropout, context, of_attended)));
+        parts_.attention_norm->forward(ops::add(x, drop(attended, parts_.dropout, context, OfAttended)));
     const Tensor fed = parts_.feed_forward->forward(middle, context);
-    return parts_.feed_forward_norm->forward(ops::add(middle, drop(fed, parts_.dropout, context, of_fed)));
+    return parts_.feed_forward_norm->forward(ops::add(middle, drop(fed, parts_.dropout, context, OfFed)));
 }
 
 Tensor ParallelBlock::forward(const Tensor& x, const Context& context, Cache* cache) const {
     const Tensor normed = parts_.attention_norm->forward(x);
     const Tensor fed =
         parts_.feed_forward->forward(parts_.feed_forward_norm ? parts_.feed_forward_norm->forward(x) : normed, context);
-    const Tensor attended = parts_.attention->forward(normed, context.child(in_attention), cache);
-    return ops::add(ops::add(x, drop(attended, parts_.dropout, context, of_attended)),
-                    drop(fed, parts_.dropout, context, of_fed));
+    const Tensor attended = parts_.attention->forward(normed, context.child(InAttention), cache);
+    return ops::add(ops::add(x, drop(attended, parts_.dropout, context, OfAttended)),
+                    drop(fed, parts_.dropout, context, OfFed));
 }
 
 Tensor SandwichBlock::forward(const Tensor& x, const Context& context, Cache* cache) const {
     const Tensor attended =
-        parts_.attention->forward(parts_.attention_norm->forward(x), context.child(in_attention), cache);
+        parts_.attention->forward(parts_.attention_norm->forward(x), context.child(InAttention), cache);
     const Tensor middle =
-        ops::add(x, drop(parts_.after_attention_norm->forward(attended), parts_.dropout, context, of_attended));
+        ops::add(x, drop(parts_.after_attention_norm->forward(attended), parts_.dropout, context, OfAttended));
     const Tensor fed = parts_.feed_forward->forward(parts_.feed_forward_norm->forward(middle), context);
-    return ops::add(middle, drop(parts_.after_feed_forward_norm->forward(fed), parts_.dropout, context, of_fed));
+    return ops::add(middle, drop(parts_.after_feed_forward_norm->forward(fed), parts_.dropout, context, OfFed));
 }
 
 }  // namespace tessera::nn

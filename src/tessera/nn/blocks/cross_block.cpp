@@ -4,7 +4,7 @@
 
 namespace tessera::nn {
 namespace {
-enum Use : std::uint64_t { in_self, after_self, in_cross, after_cross, after_feed_forward };
+enum Use : std::uint64_t { InSelf, AfterSelf, InCross, AfterCross, AfterFeedForward };
 }
 
 std::int64_t CrossCache::bytes() const {
@@ -35,19 +35,19 @@ Tensor CrossBlock::cross(const Tensor& x, const Memory& memory, const Context& c
 }
 
 Tensor CrossBlock::forward(const Tensor& x, const Memory& memory, const Context& context, CrossCache* cache) const {
-    const bool before = parts_.norms == NormPlacement::before;
+    const bool before = parts_.norms == NormPlacement::Before;
     // One residual step: the part sees the normed stream, or the sum is normed afterwards.
     const auto step = [&](const Tensor& stream, const Layer& norm, Use use, const auto& part) {
         const Tensor sum =
             ops::add(stream, drop(part(before ? norm.forward(stream) : stream), parts_.dropout, context, use));
         return before ? sum : norm.forward(sum);
     };
-    Tensor stream = step(x, *parts_.self_attention_norm, after_self, [&](const Tensor& in) {
-        return parts_.self_attention->forward(in, context.child(in_self), cache ? cache->self.get() : nullptr);
+    Tensor stream = step(x, *parts_.self_attention_norm, AfterSelf, [&](const Tensor& in) {
+        return parts_.self_attention->forward(in, context.child(InSelf), cache ? cache->self.get() : nullptr);
     });
-    stream = step(stream, *parts_.cross_attention_norm, after_cross,
-                  [&](const Tensor& in) { return cross(in, memory, context.child(in_cross), cache); });
-    return step(stream, *parts_.feed_forward_norm, after_feed_forward,
+    stream = step(stream, *parts_.cross_attention_norm, AfterCross,
+                  [&](const Tensor& in) { return cross(in, memory, context.child(InCross), cache); });
+    return step(stream, *parts_.feed_forward_norm, AfterFeedForward,
                 [&](const Tensor& in) { return parts_.feed_forward->forward(in, context); });
 }
 

@@ -8,15 +8,15 @@
 namespace tessera::nn {
 
 enum class NormPlacement {
-    before,
-    after
+    Before,
+    After
 };  // before each part (T5), or after each sum (the original Transformer, BART)
 
 struct CrossBlockParts {
     std::unique_ptr<DotProductAttention> self_attention, cross_attention;
     std::unique_ptr<PositionWise> feed_forward;
     std::unique_ptr<Layer> self_attention_norm, cross_attention_norm, feed_forward_norm;
-    NormPlacement norms = NormPlacement::after;
+    NormPlacement norms = NormPlacement::After;
     double dropout = 0;
 };
 
@@ -34,8 +34,8 @@ class CrossCache : public Cache {
     std::int64_t bytes() const override;
     void clear() override;
     void reorder(std::span<const std::int64_t> rows) override;
-    void keep(std::int64_t tokens) override { self->keep(tokens); }
-    bool can_keep(std::int64_t tokens) const override { return self->can_keep(tokens); }
+    void truncate(std::int64_t tokens) override { self->truncate(tokens); }
+    bool can_truncate(std::int64_t tokens) const override { return self->can_truncate(tokens); }
 
     std::unique_ptr<Cache> self;
     KeyValues memory;

@@ -43,7 +43,7 @@ std::shared_ptr<Tokenizer> open(const std::filesystem::path& path) {
     return make_sentencepiece(std::move(file), std::move(options), path.string());
 }
 
-bool fits(const std::filesystem::path& file) { return file.extension() == ".model" && !is_rank_file(file); }
+bool fits(const std::filesystem::path& file) { return file.extension() == ".model" && !is_tiktoken_file(file); }
 
 const RegisterTokenizerFile registered[] = {
     RegisterTokenizerFile({.in_folder = "tokenizer.model", .rank = 1, .fits = fits, .open = open}),

@@ -1,4 +1,4 @@
-// Pictures rebuilt from a code: end to end, or one layer after another, each rebuilding what the one below it gives.
+// Images rebuilt from a code: end to end, or one layer after another, each rebuilding what the one below it gives.
 #include "tessera/data/labelled_images.h"
 #include "tessera/models/catalog.h"
 #include "tessera/models/vision/vision.h"
@@ -10,20 +10,20 @@ namespace {
 class Autoencode final : public Objective {
    public:
     explicit Autoencode(const ObjectiveInputs& inputs)
-        : set_(data::open_pictures(inputs.data, {.with_labels = false})), pictures_(inputs), phases_(inputs) {
+        : set_(data::open_images(inputs.data, {.with_labels = false})), images_(inputs), phases_(inputs) {
         const models::Vision* vision = models::architecture_of(inputs.model.config).vision;
         check(vision != nullptr && vision->rebuilds, inputs.recipe.resolved.source(),
-              ": objective: the model does not rebuild pictures");
+              ": objective: the model does not rebuild images");
     }
 
     std::int64_t examples() const override { return set_->size(); }
 
     TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey) const override {
         std::vector<formats::Image> images;
-        for (const std::int64_t example : examples) images.push_back(set_->picture(example));
+        for (const std::int64_t example : examples) images.push_back(set_->image(example));
         TrainingBatch result{.units = static_cast<std::int64_t>(examples.size()),
-                             .origin = origin_of("pictures", examples)};
-        result.inputs.pixel_values = pictures_.pixel_values(images);
+                             .origin = origin_of("images", examples)};
+        result.inputs.pixel_values = images_.pixel_values(images);
         return result;
     }
 
@@ -33,11 +33,11 @@ class Autoencode final : public Objective {
 
     std::vector<std::vector<std::string>> phases() const override { return phases_.names(); }
 
-    const char* unit() const override { return "pictures"; }
+    const char* unit() const override { return "images"; }
 
    private:
-    std::unique_ptr<data::LabelledPictures> set_;
-    PictureInput pictures_;
+    std::unique_ptr<data::LabelledImages> set_;
+    ImageInput images_;
     LayerPhases phases_;
 };
 

@@ -19,7 +19,7 @@ class Causal final : public Objective {
         if (windows_.length() < 2)
             inputs.recipe.resolved.reject("data.length",
                                           text_of("expected at least 2, found ", windows_.length(),
-                                                  ": each token is foretold from those before it in its window"));
+                                                  ": each token is predicted from those before it in its window"));
     }
 
     std::int64_t examples() const override { return windows_.size(); }
@@ -33,7 +33,7 @@ class Causal final : public Objective {
             ids.insert(ids.end(), window.ids.begin(), window.ids.end());
             for (std::int64_t i = 0; i < length; ++i) {
                 const std::int64_t start = window.document_starts[static_cast<std::size_t>(i)];
-                // Nothing foretells a window's first token, and no document the next one's.
+                // Nothing predicts a window's first token, and no document the next one's.
                 labels.push_back(start == i ? -100 : window.ids[static_cast<std::size_t>(i)]);
                 starts.push_back(start);
                 positions.push_back(i - start);

@@ -1,4 +1,4 @@
-// The class of a picture, from a folder per class, idx files or CIFAR-10's.
+// The class of an image, from a folder per class, idx files or CIFAR-10's.
 #include "tessera/data/labelled_images.h"
 #include "tessera/models/catalog.h"
 #include "tessera/models/vision/vision.h"
@@ -10,7 +10,7 @@ namespace {
 std::vector<std::string> classes_of(const ObjectiveInputs& inputs) {
     const models::Architecture& architecture = models::architecture_of(inputs.model.config);
     check(architecture.vision != nullptr && architecture.vision->classes != nullptr, inputs.recipe.resolved.source(),
-          ": objective: a model of type ", architecture.model_type, " does not classify pictures");
+          ": objective: a model of type ", architecture.model_type, " does not classify images");
     return architecture.vision->classes(inputs.model.config);
 }
 
@@ -18,8 +18,8 @@ class Classify final : public Objective {
    public:
     explicit Classify(const ObjectiveInputs& inputs)
         : classes_(inputs, classes_taught(inputs.recipe), classes_of(inputs)),
-          set_(data::open_pictures(inputs.data, {.classes = classes_.names()})),
-          pictures_(inputs),
+          set_(data::open_images(inputs.data, {.classes = classes_.names()})),
+          images_(inputs),
           phases_(inputs) {}
 
     std::int64_t examples() const override { return set_->size(); }
@@ -28,39 +28,39 @@ class Classify final : public Objective {
         std::vector<formats::Image> images;
         std::vector<std::int64_t> labels;
         for (const std::int64_t example : examples) {
-            images.push_back(set_->picture(example));
+            images.push_back(set_->image(example));
             labels.push_back(set_->label(example));
             check(labels.back() < static_cast<std::int64_t>(classes_.names().size()), set_->where(example), ": class ",
                   labels.back(), ", and the model has ", classes_.names().size());
         }
         TrainingBatch result{.units = static_cast<std::int64_t>(examples.size()),
-                             .origin = origin_of("pictures", examples)};
-        result.inputs.pixel_values = pictures_.pixel_values(images);
+                             .origin = origin_of("images", examples)};
+        result.inputs.pixel_values = images_.pixel_values(images);
         result.inputs.labels = Tensor::from(labels, {result.units});
         return result;
     }
 
-    const char* unit() const override { return "pictures"; }
+    const char* unit() const override { return "images"; }
     Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
         return phases_.loss(model, batch, context);
     }
 
     std::vector<std::vector<std::string>> phases() const override { return phases_.names(); }
 
-    Answers answers(const models::Model& model, const TrainingBatch& batch) const override {
-        return highest_scores(model.forward(batch.inputs, batch.context), batch.inputs.labels);
+    Accuracy answers(const models::Model& model, const TrainingBatch& batch) const override {
+        return highest_logits(model.forward(batch.inputs, batch.context), batch.inputs.labels);
     }
     std::vector<std::string> classes() const override { return classes_.names(); }
 
    private:
     ClassNames classes_;
-    std::unique_ptr<data::LabelledPictures> set_;
-    PictureInput pictures_;
+    std::unique_ptr<data::LabelledImages> set_;
+    ImageInput images_;
     LayerPhases phases_;
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Classify>(inputs); }
-std::vector<std::string> classes_in(const Recipe& recipe) { return data::picture_classes(recipe.train_data); }
+std::vector<std::string> classes_in(const Recipe& recipe) { return data::image_classes(recipe.train_data); }
 const RegisterObjective registered{"classify", make, classes_in};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Pictures and texts that belong together (Zhai et al. 2023): within a batch, picture i belongs to text i and to no
+// Images and texts that belong together (Zhai et al. 2023): within a batch, image i belongs to text i and to no
 // other. JSON lines {"image": path, "text": …}; data.field names the text.
 #include "tessera/data/image_texts.h"
 #include "tessera/models/catalog.h"
@@ -17,11 +17,11 @@ class Contrastive final : public Objective {
           tokenizer_(inputs.tokenizer),
           lines_(data::files_ending(inputs.data, {".jsonl", ".ndjson"}),
                  {inputs.recipe.resolved.section("data").text("field")}),
-          pictures_(inputs) {
+          images_(inputs) {
         tokenizer_of(inputs);
         const models::Architecture& architecture = models::architecture_of(config_);
         check(architecture.vision->texts != nullptr, inputs.recipe.resolved.source(), ": objective: a model of type ",
-              architecture.model_type, " does not compare pictures with texts");
+              architecture.model_type, " does not compare images with texts");
         texts_ = architecture.vision->texts;
     }
 
@@ -31,25 +31,25 @@ class Contrastive final : public Objective {
         std::vector<std::string> texts;
         std::vector<formats::Image> images;
         for (const std::int64_t example : examples) {
-            data::PictureTexts::Example line = lines_.at(example);
+            data::ImageTexts::Example line = lines_.at(example);
             images.push_back(formats::read_image(line.image));
             texts.push_back(std::move(line.texts[0]));
         }
         TrainingBatch result{.units = static_cast<std::int64_t>(examples.size()),
                              .origin = origin_of("lines", examples)};
         result.inputs.input_ids = padded_rows(texts_(config_, folder_, *tokenizer_, texts), 0).ids;
-        result.inputs.pixel_values = pictures_.pixel_values(images);
+        result.inputs.pixel_values = images_.pixel_values(images);
         return result;
     }
 
-    const char* unit() const override { return "pictures"; }
+    const char* unit() const override { return "images"; }
 
    private:
     formats::Config config_;
     std::filesystem::path folder_;
     std::shared_ptr<const tokenizers::Tokenizer> tokenizer_;
-    data::PictureTexts lines_;
-    PictureInput pictures_;
+    data::ImageTexts lines_;
+    ImageInput images_;
     std::vector<tokenizers::Ids> (*texts_)(const formats::Config&, const std::filesystem::path&,
                                            const tokenizers::Tokenizer&, const std::vector<std::string>&) = nullptr;
 };

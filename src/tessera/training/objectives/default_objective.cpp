@@ -6,7 +6,7 @@
 
 namespace tessera::training {
 
-std::string usual_objective(const models::Model& model) {
+std::string default_objective(const models::Model& model) {
     if (const models::Vision* vision = models::architecture_of(model.config).vision) {
         if (vision->rebuilds) return "autoencode";
         if (vision->prompt != nullptr) return "prefix";

@@ -7,6 +7,6 @@
 
 namespace tessera::training {
 
-std::string usual_objective(const models::Model& model);
+std::string default_objective(const models::Model& model);
 
 }  // namespace tessera::training

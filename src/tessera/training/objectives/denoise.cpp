@@ -37,7 +37,7 @@ class Denoise final : public Objective {
     TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey key) const override {
         std::vector<Ids> sources, targets;
         for (std::size_t row = 0; row < examples.size(); ++row) {
-            data::Draws draws(key.child(row));
+            data::RandomSequence draws(key.child(row));
             targets.push_back(windows_.at(examples[row]).ids);
             sources.push_back(infilled(permutes_ ? permuted(targets.back(), draws) : targets.back(), draws));
         }
@@ -56,7 +56,7 @@ class Denoise final : public Objective {
     }
 
     // Sentences change places with sentences. What stands behind the last full stop is one too.
-    Ids permuted(const Ids& ids, data::Draws& draws) const {
+    Ids permuted(const Ids& ids, data::RandomSequence& draws) const {
         std::vector<Ids> pieces;
         std::vector<std::size_t> places;  // of sentences among the pieces
         bool open = false;
@@ -79,7 +79,7 @@ class Denoise final : public Objective {
     }
 
     // Lengths that add up to `budget`; no more of them than that, so that a text never grows.
-    std::vector<std::int64_t> lengths_of(std::int64_t budget, data::Draws& draws) const {
+    std::vector<std::int64_t> lengths_of(std::int64_t budget, data::RandomSequence& draws) const {
         std::vector<std::int64_t> lengths;
         std::int64_t left = budget;
         while (left > 0) {
@@ -92,7 +92,7 @@ class Denoise final : public Objective {
         return lengths;
     }
 
-    Ids infilled(const Ids& ids, data::Draws& draws) const {
+    Ids infilled(const Ids& ids, data::RandomSequence& draws) const {
         const auto plain =
             std::count_if(ids.begin(), ids.end(), [&](std::int64_t id) { return !words_.is_special(id); });
         if (plain == 0) return ids;

@@ -20,7 +20,7 @@ class HeldOut final : public Objective {
     Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
         return all_.loss(model, batch, context);
     }
-    Answers answers(const models::Model& model, const TrainingBatch& batch) const override {
+    Accuracy answers(const models::Model& model, const TrainingBatch& batch) const override {
         return all_.answers(model, batch);
     }
     const char* unit() const override { return all_.unit(); }

@@ -1,4 +1,4 @@
-// Pictures with a prefix and a suffix each: what a model is asked and what it is to say. Either JSON lines {"image":
+// Images with a prefix and a suffix each: what a model is asked and what it is to say. Either JSON lines {"image":
 // path, "prefix": …, "suffix": …}, or a scene set (`.scenes.json`), which is made as it is read.
 #pragma once
 
@@ -11,20 +11,20 @@
 
 namespace tessera::training {
 
-struct PictureExample {
-    formats::Image picture = {};
+struct ImageExample {
+    formats::Image image = {};
     std::string prefix = {}, suffix = {};
 };
 
-class PictureExamples {
+class ImageExamples {
    public:
-    virtual ~PictureExamples() = default;
+    virtual ~ImageExamples() = default;
     virtual std::int64_t size() const = 0;
-    virtual PictureExample at(std::int64_t index) const = 0;  // from any thread
+    virtual ImageExample at(std::int64_t index) const = 0;    // from any thread
     virtual std::string where(std::int64_t index) const = 0;  // for errors
 };
 
 // All of a list one after another: files, or folders of JSON lines.
-std::unique_ptr<PictureExamples> open_picture_examples(const std::vector<std::string>& files_and_folders);
+std::unique_ptr<ImageExamples> open_image_examples(const std::vector<std::string>& files_and_folders);
 
 }  // namespace tessera::training

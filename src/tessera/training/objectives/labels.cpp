@@ -47,8 +47,8 @@ class Labels final : public Objective {
         return result;
     }
 
-    Answers answers(const models::Model& model, const TrainingBatch& batch) const override {
-        return highest_scores(model.forward(batch.inputs, batch.context), batch.inputs.labels);
+    Accuracy answers(const models::Model& model, const TrainingBatch& batch) const override {
+        return highest_logits(model.forward(batch.inputs, batch.context), batch.inputs.labels);
     }
     std::vector<std::string> classes() const override { return classes_.names(); }
 

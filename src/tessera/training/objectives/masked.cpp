@@ -1,4 +1,4 @@
-// Masked language modelling (Devlin et al. 2018): a share of the tokens is to be foretold from all others. Of these,
+// Masked language modelling (Devlin et al. 2018): a share of the tokens is to be predicted from all others. Of these,
 // 80 % are replaced by the mask token, 10 % by a random one, and 10 % stay. With whole words, a word's tokens are
 // chosen together.
 #include "tessera/data/packed_windows.h"
@@ -35,7 +35,7 @@ class Masked final : public Objective {
     TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey key) const override {
         std::vector<std::int64_t> ids, labels;
         for (std::size_t row = 0; row < examples.size(); ++row) {
-            data::Draws draws(key.child(row));
+            data::RandomSequence draws(key.child(row));
             const tokenizers::Ids original = windows_.at(examples[row]).ids;
             for (std::size_t i = 0; const bool chosen : choose(original, draws)) {
                 ids.push_back(chosen ? disguised(original[i], draws) : original[i]);
@@ -52,7 +52,7 @@ class Masked final : public Objective {
 
    private:
     // Each word (or token) with the same probability, and at least one of a row that has any.
-    std::vector<bool> choose(const tokenizers::Ids& ids, data::Draws& draws) const {
+    std::vector<bool> choose(const tokenizers::Ids& ids, data::RandomSequence& draws) const {
         std::vector<std::size_t> starts;
         if (whole_words_)
             starts = words_.starts(ids);
@@ -76,7 +76,7 @@ class Masked final : public Objective {
         return chosen;
     }
 
-    std::int64_t disguised(std::int64_t id, data::Draws& draws) const {
+    std::int64_t disguised(std::int64_t id, data::RandomSequence& draws) const {
         const double choice = draws.uniform();
         if (choice < masked_share) return mask_;
         if (choice >= masked_share + random_share) return id;

@@ -17,15 +17,15 @@ namespace tessera::training {
 struct TrainingBatch {
     models::Batch inputs = {};
     nn::Context context = {};  // masks and positions of packed rows
-    std::int64_t units = 0;    // tokens or pictures, for the rate
+    std::int64_t units = 0;    // tokens or images, for the rate
     std::string origin = {};   // which examples these are, for the error of a step that fails
     std::int64_t phase = -1;   // of an objective that has phases; −1: all of them, as in an evaluation
 };
 
 // How many questions of a batch had a right answer; no questions where an objective's answers are more or less good.
-struct Answers {
-    std::int64_t all = 0, right = 0;
-    double share() const { return static_cast<double>(right) / static_cast<double>(all); }
+struct Accuracy {
+    std::int64_t total = 0, correct = 0;
+    double share() const { return static_cast<double>(correct) / static_cast<double>(total); }
 };
 
 class Objective {
@@ -37,7 +37,7 @@ class Objective {
     virtual Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const {
         return model.loss(batch.inputs, context);
     }
-    virtual Answers answers(const models::Model&, const TrainingBatch&) const { return {}; }
+    virtual Accuracy answers(const models::Model&, const TrainingBatch&) const { return {}; }
     // Which parameters learn one set after another, by parts of their names, each for an equal share of the steps. The
     // others learn all the time.
     virtual std::vector<std::vector<std::string>> phases() const { return {}; }

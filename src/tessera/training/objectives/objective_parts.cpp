@@ -82,11 +82,11 @@ double span_length(const Recipe& recipe) {
     return length;
 }
 
-PictureInput::PictureInput(const ObjectiveInputs& inputs)
-    : settings_(models::picture_settings(model_folder(inputs.recipe), inputs.model.config)) {}
+ImageInput::ImageInput(const ObjectiveInputs& inputs)
+    : settings_(models::image_processor_config(model_folder(inputs.recipe), inputs.model.config)) {}
 
-Tensor PictureInput::pixel_values(std::span<const formats::Image> pictures) const {
-    return data::pixel_values(pictures, settings_);
+Tensor ImageInput::pixel_values(std::span<const formats::Image> images) const {
+    return data::pixel_values(images, settings_);
 }
 
 ClassNames::ClassNames(const ObjectiveInputs& inputs, std::vector<std::string> found,
@@ -129,12 +129,12 @@ Tensor LayerPhases::loss(const models::Model& model, const TrainingBatch& batch,
     return dynamic_cast<const models::LayerWise&>(model).layer_loss(batch.inputs, layer, context);
 }
 
-Answers highest_scores(const Tensor& scores, const Tensor& labels) {
-    const std::vector<std::int64_t> chosen = ops::argmax(scores).to_vector<std::int64_t>(),
+Accuracy highest_logits(const Tensor& logits, const Tensor& labels) {
+    const std::vector<std::int64_t> chosen = ops::argmax(logits).to_vector<std::int64_t>(),
                                     wanted = labels.to_vector<std::int64_t>();
-    check(chosen.size() == wanted.size(), "labels: expected one for each row of ", scores.shape(), ", found ",
+    check(chosen.size() == wanted.size(), "labels: expected one for each row of ", logits.shape(), ", found ",
           labels.shape());
-    Answers answers;
+    Accuracy answers;
     const std::size_t width = wanted.size() / static_cast<std::size_t>(labels.size(0));
     for (std::size_t begin = 0; begin < wanted.size(); begin += width) {
         bool asked = false, right = true;
@@ -142,8 +142,8 @@ Answers highest_scores(const Tensor& scores, const Tensor& labels) {
             asked = asked || wanted[i] != -100;
             right = right && (wanted[i] == -100 || wanted[i] == chosen[i]);
         }
-        answers.all += asked;
-        answers.right += asked && right;
+        answers.total += asked;
+        answers.correct += asked && right;
     }
     return answers;
 }

@@ -1,4 +1,4 @@
-// What several objectives need: rows of different lengths as one batch, pictures as the model sees them, names of
+// What several objectives need: rows of different lengths as one batch, images as the model sees them, names of
 // classes.
 #pragma once
 
@@ -37,14 +37,14 @@ PaddedRows padded_rows(const std::vector<tokenizers::Ids>& rows, std::int64_t fi
 double share_in(const Recipe& recipe, const char* field);
 double span_length(const Recipe& recipe);
 
-// Pictures as this model sees them; throws where it looks at none.
-class PictureInput {
+// Images as this model sees them; throws where it looks at none.
+class ImageInput {
    public:
-    explicit PictureInput(const ObjectiveInputs& inputs);
-    Tensor pixel_values(std::span<const formats::Image> pictures) const;
+    explicit ImageInput(const ObjectiveInputs& inputs);
+    Tensor pixel_values(std::span<const formats::Image> images) const;
 
    private:
-    formats::PictureSettings settings_;
+    formats::ImageProcessorConfig settings_;
 };
 
 // Names of classes as numbers: the model's own names where it knows those of the data, else the data's in their order,
@@ -74,9 +74,9 @@ class LayerPhases {
     std::vector<std::vector<std::string>> names_;  // none without layer_wise
 };
 
-// What stands highest in each row of scores (…, classes) against the labels (…), −100 ignored. A question is one
+// What stands highest in each row of logits (…, classes) against the labels (…), −100 ignored. A question is one
 // element of the first dimension; all of its labels must be right.
-Answers highest_scores(const Tensor& scores, const Tensor& labels);
+Accuracy highest_logits(const Tensor& logits, const Tensor& labels);
 
 std::string origin_of(const char* what, const std::vector<std::int64_t>& examples);
 

@@ -42,8 +42,8 @@ class Pairs final : public Objective {
     }
 
     // A text whose every token is the likeliest one after those before it is the text that greedy decoding writes.
-    Answers answers(const models::Model& model, const TrainingBatch& batch) const override {
-        return highest_scores(model.forward(batch.inputs, batch.context), batch.inputs.labels);
+    Accuracy answers(const models::Model& model, const TrainingBatch& batch) const override {
+        return highest_logits(model.forward(batch.inputs, batch.context), batch.inputs.labels);
     }
 
    private:

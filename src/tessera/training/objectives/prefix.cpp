@@ -1,4 +1,4 @@
-// Texts about pictures (Beyer et al. 2024): picture and prefix see each other, the suffix is foretold token by token,
+// Texts about images (Beyer et al. 2024): image and prefix see each other, the suffix is predicted token by token,
 // and only the suffix is learned. JSON lines {"image": path, "prefix": …, "suffix": …}, or a scene set (.scenes.json).
 #include "tessera/core/parallel.h"
 #include "tessera/models/catalog.h"
@@ -14,15 +14,15 @@ class Prefix final : public Objective {
     explicit Prefix(const ObjectiveInputs& inputs)
         : config_(inputs.model.config),
           tokenizer_(inputs.tokenizer),
-          examples_(open_picture_examples(inputs.data)),
-          pictures_(inputs),
+          examples_(open_image_examples(inputs.data)),
+          images_(inputs),
           length_(text_length(inputs)),
           context_(inputs.recipe.resolved.boolean("beyond_context", false) ? 0 : inputs.model.context_length()),
           padding_(padding_id(inputs)) {
         tokenizer_of(inputs);
         const models::Architecture& architecture = models::architecture_of(config_);
         check(architecture.vision->prompt != nullptr, inputs.recipe.resolved.source(), ": objective: a model of type ",
-              architecture.model_type, " continues no texts about pictures");
+              architecture.model_type, " continues no texts about images");
         prompt_ = architecture.vision->prompt;
     }
 
@@ -32,11 +32,11 @@ class Prefix final : public Objective {
         std::vector<tokenizers::Ids> ids, types, labels;
         std::vector<formats::Image> images;
         std::int64_t tokens = 0;
-        for (PictureExample& example : made(examples)) {
+        for (ImageExample& example : made(examples)) {
             models::PromptTokens row =
-                prompt_(config_, *tokenizer_, {.text = example.prefix, .pictures = 1, .answer = example.suffix});
+                prompt_(config_, *tokenizer_, {.text = example.prefix, .images = 1, .answer = example.suffix});
             cut(row, examples_->where(examples[images.size()]));
-            images.push_back(std::move(example.picture));
+            images.push_back(std::move(example.image));
             tokens += static_cast<std::int64_t>(row.ids.size());
             labels.push_back(row.ids);
             for (std::size_t i = 0; i < row.ids.size(); ++i)
@@ -50,13 +50,13 @@ class Prefix final : public Objective {
         result.inputs.attention_mask = rows.mask;
         result.inputs.token_type_ids = padded_rows(types, 0).ids;
         result.inputs.labels = padded_rows(labels, -100).ids;
-        result.inputs.pixel_values = pictures_.pixel_values(images);
+        result.inputs.pixel_values = images_.pixel_values(images);
         return result;
     }
 
    private:
-    std::vector<PictureExample> made(const std::vector<std::int64_t>& examples) const {
-        std::vector<PictureExample> list(examples.size());
+    std::vector<ImageExample> made(const std::vector<std::int64_t>& examples) const {
+        std::vector<ImageExample> list(examples.size());
         parallel_for(static_cast<std::int64_t>(list.size()), 1, [&](std::int64_t begin, std::int64_t end) {
             for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
                 list[i] = examples_->at(examples[i]);
@@ -70,7 +70,7 @@ class Prefix final : public Objective {
             static_cast<std::int64_t>(std::find(row.types.begin(), row.types.end(), 1) - row.types.begin());
         const auto all = static_cast<std::int64_t>(row.ids.size());
         check(all > prefix, where, ": there is no suffix to learn");
-        check(context_ == 0 || prefix < context_, where, ": the picture and the prefix are ", prefix,
+        check(context_ == 0 || prefix < context_, where, ": the image and the prefix are ", prefix,
               " tokens, and the model's context is ", context_);
         const std::int64_t most = context_ > 0 ? std::min(context_, prefix + length_) : prefix + length_;
         const auto kept = static_cast<std::size_t>(std::min(all, most));
@@ -80,11 +80,11 @@ class Prefix final : public Objective {
 
     formats::Config config_;
     std::shared_ptr<const tokenizers::Tokenizer> tokenizer_;
-    std::unique_ptr<PictureExamples> examples_;
-    PictureInput pictures_;
+    std::unique_ptr<ImageExamples> examples_;
+    ImageInput images_;
     std::int64_t length_, context_, padding_;
     models::PromptTokens (*prompt_)(const formats::Config&, const tokenizers::Tokenizer&,
-                                    const models::PicturePrompt&) = nullptr;
+                                    const models::ImagePrompt&) = nullptr;
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Prefix>(inputs); }

@@ -19,7 +19,7 @@ namespace tessera::training {
 namespace {
 
 // `total` as a sum of so many numbers from 1, each way equally probable.
-std::vector<std::int64_t> parts_of(std::int64_t total, std::int64_t count, data::Draws& draws) {
+std::vector<std::int64_t> parts_of(std::int64_t total, std::int64_t count, data::RandomSequence& draws) {
     std::vector<std::int64_t> parts;
     std::int64_t last = 0, cuts = count - 1;
     for (std::int64_t at = 1; at < total && cuts > 0; ++at) {
@@ -57,7 +57,7 @@ class Span final : public Objective {
     TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey key) const override {
         std::vector<tokenizers::Ids> sources, targets;
         for (std::size_t row = 0; row < examples.size(); ++row) {
-            data::Draws draws(key.child(row));
+            data::RandomSequence draws(key.child(row));
             const tokenizers::Ids ids = windows_.at(examples[row]).ids;
             const std::vector<std::int64_t> kept = parts_of(windows_.length() - noise_, spans_, draws);
             const std::vector<std::int64_t> taken = parts_of(noise_, spans_, draws);

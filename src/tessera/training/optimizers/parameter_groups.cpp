@@ -13,8 +13,8 @@ namespace {
 
 std::unique_ptr<Optimizer> make_optimizer(const ParameterBuffer& buffer, const Recipe& recipe) {
     switch (recipe.optimizer) {
-        case OptimizerKind::adamw: return std::make_unique<AdamW>(buffer, recipe.adamw);
-        case OptimizerKind::adafactor: return std::make_unique<Adafactor>(buffer, recipe.adafactor);
+        case OptimizerKind::AdamW: return std::make_unique<AdamW>(buffer, recipe.adamw);
+        case OptimizerKind::Adafactor: return std::make_unique<Adafactor>(buffer, recipe.adafactor);
         default: return std::make_unique<Sgd>(buffer, recipe.sgd);
     }
 }

@@ -7,14 +7,14 @@
 namespace tessera::training {
 
 enum class ScheduleKind : std::uint8_t {
-    constant,             // stays at the peak
-    cosine,               // half a cosine from the peak at step warmup_steps to the floor at total_steps
-    linear,               // a line between the same two points
-    inverse_square_root,  // peak·√(warmup_steps / (step + 1)), as in Vaswani et al. 2017
+    Constant,           // stays at the peak
+    Cosine,             // half a cosine from the peak at step warmup_steps to the floor at total_steps
+    Linear,             // a line between the same two points
+    InverseSquareRoot,  // peak·√(warmup_steps / (step + 1)), as in Vaswani et al. 2017
 };
 
 struct Schedule {
-    ScheduleKind kind = ScheduleKind::constant;
+    ScheduleKind kind = ScheduleKind::Constant;
     double peak = 0;
     std::int64_t warmup_steps = 0;
     std::int64_t total_steps = 0;  // for cosine and linear; the floor holds from there on

@@ -49,10 +49,10 @@ constexpr std::int64_t most_shards = 1 << 20;
 
 void read_optimizer(const Config& optimizer, Recipe& recipe) {
     recipe.optimizer = choose<OptimizerKind>(optimizer, "name",
-                                             {{"adamw", OptimizerKind::adamw},
-                                              {"adafactor", OptimizerKind::adafactor},
-                                              {"sgd", OptimizerKind::sgd},
-                                              {"count", OptimizerKind::count}});
+                                             {{"adamw", OptimizerKind::AdamW},
+                                              {"adafactor", OptimizerKind::Adafactor},
+                                              {"sgd", OptimizerKind::Sgd},
+                                              {"count", OptimizerKind::Count}});
     const double decay = from_zero(optimizer, "weight_decay", unbounded);
     recipe.adamw = {.beta1 = from_zero(optimizer, "beta1", 1),
                     .beta2 = from_zero(optimizer, "beta2", 1),
@@ -65,10 +65,10 @@ void read_optimizer(const Config& optimizer, Recipe& recipe) {
 Schedule read_schedule(const Config& resolved, std::int64_t steps) {
     const Config section = resolved.section("schedule");
     return {.kind = choose<ScheduleKind>(section, "name",
-                                         {{"constant", ScheduleKind::constant},
-                                          {"cosine", ScheduleKind::cosine},
-                                          {"linear", ScheduleKind::linear},
-                                          {"inverse_square_root", ScheduleKind::inverse_square_root}}),
+                                         {{"constant", ScheduleKind::Constant},
+                                          {"cosine", ScheduleKind::Cosine},
+                                          {"linear", ScheduleKind::Linear},
+                                          {"inverse_square_root", ScheduleKind::InverseSquareRoot}}),
             .peak = from_zero(resolved.section("optimizer"), "learning_rate", unbounded),
             .warmup_steps = section.integer("warmup"),
             .total_steps = steps,

@@ -17,7 +17,7 @@
 
 namespace tessera::training {
 
-enum class OptimizerKind : std::uint8_t { adamw, adafactor, sgd, count };
+enum class OptimizerKind : std::uint8_t { AdamW, Adafactor, Sgd, Count };
 
 struct Recipe {
     formats::Config resolved;  // with every default: what is written beside the result
@@ -32,7 +32,7 @@ struct Recipe {
     std::int64_t batch = 0, accumulate = 0;
     std::int64_t steps = 0;        // 0: not known before the data is, see epochs.h
     std::optional<double> epochs;  // in place of steps
-    OptimizerKind optimizer = OptimizerKind::adamw;
+    OptimizerKind optimizer = OptimizerKind::AdamW;
     AdamWOptions adamw;
     SgdOptions sgd;
     AdafactorOptions adafactor;

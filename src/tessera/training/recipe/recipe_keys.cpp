@@ -17,74 +17,74 @@ using enum KeyKind;
 using formats::Json;
 
 constexpr RecipeKey keys[] = {
-    {"model", path_or_object, nullptr, "a checkpoint, a config.json, a preset's name, or the config itself"},
-    {"from_scratch", boolean, "false", "random weights even where the model is a checkpoint"},
-    {"weights", path, "\"\"",
+    {"model", PathOrObject, nullptr, "a checkpoint, a config.json, a preset's name, or the config itself"},
+    {"from_scratch", Boolean, "false", "random weights even where the model is a checkpoint"},
+    {"weights", Path, "\"\"",
      "a checkpoint whose parameters of the same name and shape the model starts from; its tokenizer is taken where one "
      "would be made"},
-    {"tokenizer", path, "\"\"",
+    {"tokenizer", Path, "\"\"",
      "a folder or file; empty: the model's own folder; characters, bytes, words, bpe, unigram or wordpiece: made from "
      "the data"},
-    {"vocabulary", count, "4000", "tokens of a bpe, unigram or wordpiece tokenizer made from the data"},
-    {"objective", text, "\"causal\"", "what is learned; see docs/training.md"},
-    {"data.train", paths, nullptr, "files or folders"},
-    {"data.validation", paths, "[]", "files or folders; empty: no evaluation"},
-    {"data.length", count, "128", "tokens of one sequence; where nothing is said, no more than the model's context"},
-    {"beyond_context", boolean, "false",
+    {"vocabulary", Count, "4000", "tokens of a bpe, unigram or wordpiece tokenizer made from the data"},
+    {"objective", Text, "\"causal\"", "what is learned; see docs/training.md"},
+    {"data.train", Paths, nullptr, "files or folders"},
+    {"data.validation", Paths, "[]", "files or folders; empty: no evaluation"},
+    {"data.length", Count, "128", "tokens of one sequence; where nothing is said, no more than the model's context"},
+    {"beyond_context", Boolean, "false",
      "sequences may be longer than the model's context, where positions do not end"},
-    {"data.separator", text, "\"\"", "cuts text files into documents where it stands"},
-    {"data.field", text, "\"text\"", "the member of a JSON line that holds the text"},
-    {"data.limit", count, "0", "learn from the first so many examples only; 0: from all"},
-    {"data.held_out", count, "0",
+    {"data.separator", Text, "\"\"", "cuts text files into documents where it stands"},
+    {"data.field", Text, "\"text\"", "the member of a JSON line that holds the text"},
+    {"data.limit", Count, "0", "learn from the first so many examples only; 0: from all"},
+    {"data.held_out", Count, "0",
      "the last so many examples are not learned from, and evaluated on where data.validation is empty"},
-    {"data.shuffle", boolean, "true", "another order every epoch, by the seed"},
-    {"data.shard", text, "\"0/1\"", "the part of the examples for this process: 2/4 is the third of four"},
-    {"data.mask", number, "0.15", "masked: the share of tokens to predict"},
-    {"data.whole_words", boolean, "false", "masked: words are masked whole"},
-    {"data.noise", number, "0.15", "span and denoise: the share of tokens taken out"},
-    {"data.span", number, "3", "span and denoise: the mean length of a span"},
-    {"data.permute", boolean, "true", "denoise: sentences change places"},
-    {"batch", count, "8", "sequences or pictures of one step"},
-    {"accumulate", count, "1", "batches whose gradients are added up before a step"},
-    {"steps", count_or_null, "1000", "how many steps; null: as many as epochs say", true},
-    {"epochs", number_or_null, "null", "how often all examples are learned from, in place of steps", true},
-    {"optimizer.name", text, "\"adamw\"", "adamw, adafactor, sgd; or count: one pass that counts n-grams"},
-    {"optimizer.learning_rate", number, "0.0003", "the highest of the schedule", true},
-    {"optimizer.beta1", number, "0.9", "adamw"},
-    {"optimizer.beta2", number, "0.95", "adamw"},
-    {"optimizer.epsilon", number, "1e-8", "adamw"},
-    {"optimizer.momentum", number, "0", "sgd"},
-    {"optimizer.weight_decay", number, "0.1", "of matrices; vectors do not decay"},
-    {"schedule.name", text, "\"cosine\"", "constant, cosine, linear or inverse_square_root", true},
-    {"schedule.warmup", count, "0", "steps of linear warm-up", true},
-    {"schedule.floor", number, "0.1", "where cosine and linear end, as a share of the learning rate", true},
-    {"clip", number, "1", "the largest norm of all gradients together; 0: as they are"},
-    {"label_smoothing", number, "0", "this share of each target is spread over all classes"},
-    {"z_loss", number, "0", "this times the squared log of the softmax's sum is added to the loss"},
-    {"balance", number_or_null, "null",
+    {"data.shuffle", Boolean, "true", "another order every epoch, by the seed"},
+    {"data.shard", Text, "\"0/1\"", "the part of the examples for this process: 2/4 is the third of four"},
+    {"data.mask", Number, "0.15", "masked: the share of tokens to predict"},
+    {"data.whole_words", Boolean, "false", "masked: words are masked whole"},
+    {"data.noise", Number, "0.15", "span and denoise: the share of tokens taken out"},
+    {"data.span", Number, "3", "span and denoise: the mean length of a span"},
+    {"data.permute", Boolean, "true", "denoise: sentences change places"},
+    {"batch", Count, "8", "sequences or images of one step"},
+    {"accumulate", Count, "1", "batches whose gradients are added up before a step"},
+    {"steps", CountOrNull, "1000", "how many steps; null: as many as epochs say", true},
+    {"epochs", NumberOrNull, "null", "how often all examples are learned from, in place of steps", true},
+    {"optimizer.name", Text, "\"adamw\"", "adamw, adafactor, sgd; or count: one pass that counts n-grams"},
+    {"optimizer.learning_rate", Number, "0.0003", "the highest of the schedule", true},
+    {"optimizer.beta1", Number, "0.9", "adamw"},
+    {"optimizer.beta2", Number, "0.95", "adamw"},
+    {"optimizer.epsilon", Number, "1e-8", "adamw"},
+    {"optimizer.momentum", Number, "0", "sgd"},
+    {"optimizer.weight_decay", Number, "0.1", "of matrices; vectors do not decay"},
+    {"schedule.name", Text, "\"cosine\"", "constant, cosine, linear or inverse_square_root", true},
+    {"schedule.warmup", Count, "0", "steps of linear warm-up", true},
+    {"schedule.floor", Number, "0.1", "where cosine and linear end, as a share of the learning rate", true},
+    {"clip", Number, "1", "the largest norm of all gradients together; 0: as they are"},
+    {"label_smoothing", Number, "0", "this share of each target is spread over all classes"},
+    {"z_loss", Number, "0", "this times the squared log of the softmax's sum is added to the loss"},
+    {"balance", NumberOrNull, "null",
      "this times how unequally experts are busy is added to the loss; null: as much as the model's config says"},
-    {"layer_wise", boolean, "false",
+    {"layer_wise", Boolean, "false",
      "autoencode and classify: layers learn one after another, each for its share of the steps"},
-    {"freeze", texts, "[]", "names of parameters that do not learn, or parts of them: embed_tokens, layers.0"},
-    {"rates", numbers_by_name, "{}",
+    {"freeze", Texts, "[]", "names of parameters that do not learn, or parts of them: embed_tokens, layers.0"},
+    {"rates", NumbersByName, "{}",
      "learning rates times this factor for parameters of this name, or with it as a part"},
-    {"lora.rank", count, "0", "learn adapters of this rank beside frozen weights; 0: the weights themselves"},
-    {"lora.alpha", number, "0", "adapters count alpha / rank; 0: twice the rank"},
-    {"lora.dropout", number, "0", "the share of what adapters see that is dropped while they learn"},
-    {"lora.targets", texts, "[\"all-linear\"]", "the Hub's names of layers to adapt, such as q_proj,v_proj"},
-    {"precision", text, "\"f32\"", "f32 or bf16: of the weights in use; the optimizer keeps f32"},
-    {"recompute", boolean, "false", "blocks are computed again in backward: less memory, a third more time", true},
-    {"ema", number, "0", "keeps a moving average of the weights with this decay, and saves it beside them"},
-    {"seed", count, "0", "of weights, order and dropout"},
-    {"evaluate.every", count, "0", "steps between evaluations; 0: at the end only", true},
-    {"evaluate.batches", count, "16", "batches of one evaluation at most", true},
-    {"sample.every", count, "0", "steps between printed samples; 0: none", true},
-    {"sample.prompt", text, "\"\"", "what a sample continues", true},
-    {"sample.tokens", count, "64", "how long it is", true},
-    {"save.every", count, "0", "steps between checkpoints; 0: at the end only", true},
-    {"save.keep", count, "2", "the newest so many stay, and the best", true},
-    {"spike", number, "4", "a loss above this times its moving average stops the run; 0: never", true},
-    {"device", text, "\"cpu\"", "cpu or cuda", true},
+    {"lora.rank", Count, "0", "learn adapters of this rank beside frozen weights; 0: the weights themselves"},
+    {"lora.alpha", Number, "0", "adapters count alpha / rank; 0: twice the rank"},
+    {"lora.dropout", Number, "0", "the share of what adapters see that is dropped while they learn"},
+    {"lora.targets", Texts, "[\"all-linear\"]", "the Hub's names of layers to adapt, such as q_proj,v_proj"},
+    {"precision", Text, "\"f32\"", "f32 or bf16: of the weights in use; the optimizer keeps f32"},
+    {"recompute", Boolean, "false", "blocks are computed again in backward: less memory, a third more time", true},
+    {"ema", Number, "0", "keeps a moving average of the weights with this decay, and saves it beside them"},
+    {"seed", Count, "0", "of weights, order and dropout"},
+    {"evaluate.every", Count, "0", "steps between evaluations; 0: at the end only", true},
+    {"evaluate.batches", Count, "16", "batches of one evaluation at most", true},
+    {"sample.every", Count, "0", "steps between printed samples; 0: none", true},
+    {"sample.prompt", Text, "\"\"", "what a sample continues", true},
+    {"sample.tokens", Count, "64", "how long it is", true},
+    {"save.every", Count, "0", "steps between checkpoints; 0: at the end only", true},
+    {"save.keep", Count, "2", "the newest so many stay, and the best", true},
+    {"spike", Number, "4", "a loss above this times its moving average stops the run; 0: never", true},
+    {"device", Text, "\"cpu\"", "cpu or cuda", true},
 };
 
 const RecipeKey* find_key(const std::string& name) {
@@ -142,25 +142,25 @@ constexpr std::pair<std::string_view, const char*> elsewhere[] = {
                          : text_of("; did you mean '", nearest, "'?"));
 }
 
-bool is_list(KeyKind kind) { return kind == texts || kind == paths; }
-bool is_count(KeyKind kind) { return kind == count || kind == count_or_null; }
+bool is_list(KeyKind kind) { return kind == Texts || kind == Paths; }
+bool is_count(KeyKind kind) { return kind == Count || kind == CountOrNull; }
 
 bool fits(KeyKind kind, const Json& value) {
     const bool is_null = value.is_null(), is_number = value.is_number() && std::isfinite(value.as_number());
     switch (kind) {
-        case text:
-        case path: return value.is_string();
-        case count: return value.is_integer() && value.as_integer() >= 0;
-        case count_or_null: return is_null || fits(count, value);
-        case number: return is_number;
-        case number_or_null: return is_null || is_number;
-        case boolean: return value.is_boolean();
-        case path_or_object: return value.is_string() || value.is_object();
-        case texts:
-        case paths:
+        case Text:
+        case Path: return value.is_string();
+        case Count: return value.is_integer() && value.as_integer() >= 0;
+        case CountOrNull: return is_null || fits(Count, value);
+        case Number: return is_number;
+        case NumberOrNull: return is_null || is_number;
+        case Boolean: return value.is_boolean();
+        case PathOrObject: return value.is_string() || value.is_object();
+        case Texts:
+        case Paths:
             return value.is_array() && std::all_of(value.items().begin(), value.items().end(),
                                                    [](const Json& item) { return item.is_string(); });
-        case numbers_by_name:
+        case NumbersByName:
             return value.is_object() &&
                    std::all_of(value.members().begin(), value.members().end(),
                                [](const Json::Member& member) { return member.value.is_number(); });
@@ -213,8 +213,8 @@ std::optional<Json> as_json(const std::string& given) {
 }
 
 Json value_given(const RecipeKey& key, const std::string& given) {
-    const bool is_text = key.kind == text || key.kind == path || (is_list(key.kind) && !given.starts_with("[")) ||
-                         (key.kind == path_or_object && !given.starts_with("{"));
+    const bool is_text = key.kind == Text || key.kind == Path || (is_list(key.kind) && !given.starts_with("[")) ||
+                         (key.kind == PathOrObject && !given.starts_with("{"));
     return is_text ? Json(given) : as_json(given).value_or(Json(given));
 }
 
@@ -308,16 +308,16 @@ std::span<const RecipeKey> recipe_keys() { return keys; }
 
 const char* describe(KeyKind kind) {
     switch (kind) {
-        case text: return "a text";
-        case path: return "a path";
-        case count: return "a count from 0";
-        case count_or_null: return "a count from 0 or null";
-        case number: return "a number";
-        case number_or_null: return "a number or null";
-        case boolean: return "true or false";
-        case texts: return "a list of texts";
-        case paths: return "a list of paths";
-        case numbers_by_name: return "an object of numbers";
+        case Text: return "a text";
+        case Path: return "a path";
+        case Count: return "a count from 0";
+        case CountOrNull: return "a count from 0 or null";
+        case Number: return "a number";
+        case NumberOrNull: return "a number or null";
+        case Boolean: return "true or false";
+        case Texts: return "a list of texts";
+        case Paths: return "a list of paths";
+        case NumbersByName: return "an object of numbers";
         default: return "a path or an object";
     }
 }

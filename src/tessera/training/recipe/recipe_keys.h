@@ -13,17 +13,17 @@
 namespace tessera::training {
 
 enum class KeyKind : std::uint8_t {
-    text,
-    count,
-    count_or_null,
-    number,
-    number_or_null,
-    boolean,
-    texts,
-    numbers_by_name,
-    path,
-    paths,
-    path_or_object
+    Text,
+    Count,
+    CountOrNull,
+    Number,
+    NumberOrNull,
+    Boolean,
+    Texts,
+    NumbersByName,
+    Path,
+    Paths,
+    PathOrObject
 };
 
 struct RecipeKey {

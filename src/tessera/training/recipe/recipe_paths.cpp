@@ -35,19 +35,19 @@ std::string found_from(const fs::path& folder, const std::string& given) {
 
 bool is_name(const std::string& given) {
     const auto presets = models::presets();
-    return made_of(given) ||
+    return tokenizer_kind(given) ||
            std::any_of(presets.begin(), presets.end(), [&](const models::Preset& one) { return given == one.name; });
 }
 
 }  // namespace
 
 Json with_whole_path(const RecipeKey& key, Json value, const fs::path& folder) {
-    if (key.kind == KeyKind::paths) {
+    if (key.kind == KeyKind::Paths) {
         Json list = Json::array();
         for (const Json& item : value.items()) list.push_back(found_from(folder, item.as_string()));
         return list;
     }
-    const bool is_path = (key.kind == KeyKind::path || key.kind == KeyKind::path_or_object) && value.is_string();
+    const bool is_path = (key.kind == KeyKind::Path || key.kind == KeyKind::PathOrObject) && value.is_string();
     return is_path && !is_name(value.as_string()) ? Json(found_from(folder, value.as_string())) : value;
 }
 

@@ -24,12 +24,12 @@ class Counting {
           folder_(options.folder, folder_options(recipe, options)) {
         check(!folder_.newest_checkpoint(), folder_.path().string(),
               ": holds an earlier run's checkpoints, which counting does not go on from; --overwrite removes them");
-        start_ = starting_model(recipe, {.device = options.device,
-                                         .workshop = folder_.cache(),
-                                         .on_preparation = [this](const std::string& what, double done, double total) {
-                                             prepare(what, done, total);
-                                         }});
-        counted_ = dynamic_cast<models::Counted*>(start_.model.get());
+        start_ = initial_model(recipe, {.device = options.device,
+                                        .tokenizer_dir = folder_.cache(),
+                                        .on_preparation = [this](const std::string& what, double done, double total) {
+                                            prepare(what, done, total);
+                                        }});
+        countable_ = dynamic_cast<models::CountTrainable*>(start_.model.get());
         refuse_what_does_not_count();
     }
 
@@ -38,11 +38,11 @@ class Counting {
         const ObjectiveInputs inputs = inputs_for(recipe_.train_data);
         const std::unique_ptr<Objective> seen = make_objective(inputs);
         if (!recipe_.validation_data.empty()) validation_ = make_objective(inputs_for(recipe_.validation_data));
-        start_.keep_companions(folder_.cache() / companions_folder);
+        start_.keep_sidecar_files(folder_.cache() / sidecar_folder);
         metrics_ = std::make_unique<Metrics>(folder_.metrics(), 0);
         count(tokenised(inputs));
         SessionResult result{.steps = steps_, .validation_loss = std::numeric_limits<double>::quiet_NaN()};
-        counted_->estimate();
+        countable_->estimate();
         if (validation_) result.validation_loss = evaluate();
         result.loss = evaluation_of(*seen).loss;
         plots::write_loss_plot(folder_.path() / "loss.svg", metrics_->history(), options_.folder.filename().string());
@@ -54,7 +54,7 @@ class Counting {
    private:
     void refuse_what_does_not_count() const {
         const formats::Config& recipe = recipe_.resolved;
-        if (!counted_) recipe.reject("optimizer.name", "only n-grams can be counted; other models need gradients");
+        if (!countable_) recipe.reject("optimizer.name", "only n-grams can be counted; other models need gradients");
         if (recipe_.objective != "causal")
             recipe.reject("objective", text_of("counting learns causal alone, not ", recipe_.objective));
         if (recipe_.save_every > 0)
@@ -86,7 +86,7 @@ class Counting {
             for (bool begins = true; at < end; begins = false) {
                 const std::uint64_t stop = std::min(end, next_step);
                 const auto piece = tokens.subspan(at, stop - at);
-                counted_->count(std::vector<std::int64_t>(piece.begin(), piece.end()), begins);
+                countable_->count(std::vector<std::int64_t>(piece.begin(), piece.end()), begins);
                 at = stop;
                 if (at != next_step && at != tokens.size()) continue;
                 next_step += step;
@@ -94,7 +94,7 @@ class Counting {
                 prepare("counting", static_cast<double>(at), static_cast<double>(tokens.size()));
                 const bool is_due = recipe_.evaluate_every > 0 && steps_ % recipe_.evaluate_every == 0;
                 if (!is_due || !validation_ || at == tokens.size()) continue;
-                counted_->estimate();
+                countable_->estimate();
                 evaluate();
             }
     }
@@ -115,8 +115,8 @@ class Counting {
     SessionOptions options_;
     const SessionEvents& events_;
     RunFolder folder_;
-    StartingModel start_;
-    models::Counted* counted_ = nullptr;
+    InitialModel start_;
+    models::CountTrainable* countable_ = nullptr;
     std::unique_ptr<Objective> validation_;
     std::unique_ptr<Metrics> metrics_;
     std::int64_t steps_ = 0;

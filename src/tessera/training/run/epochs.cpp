@@ -34,7 +34,7 @@ void settle_steps(Recipe& recipe, std::int64_t examples) {
     for (const std::string& path : recipe.train_data)
         if (path.ends_with(".scenes.json"))
             recipe.resolved.reject("epochs", text_of(path,
-                                                     " makes its pictures as they are asked for, a stream without "
+                                                     " makes its images as they are asked for, a stream without "
                                                      "epochs; say steps"));
     const auto all = static_cast<double>(learned_examples(recipe, examples));
     // A little less, so that 0.1 of 30 examples is 3 and not 3.0000000000000004.

@@ -25,8 +25,8 @@ using formats::Json;
 
 using Files = std::vector<fs::path>;
 
-// How a model's pictures are prepared.
-Files picture_companions(const fs::path& folder) {
+// How a model's images are prepared.
+Files image_sidecar_files(const fs::path& folder) {
     Files files;
     for (const char* name : {"preprocessor_config.json", "processor_config.json"})
         if (const fs::path file = formats::find_file(folder, name); !folder.empty() && !file.empty())
@@ -73,16 +73,16 @@ Config with_vocabulary(const Config& config, const tokenizers::Tokenizer* tokeni
 constexpr std::int64_t sentinels_of_spans = 100;  // as many as the published vocabularies have
 
 // Whatever lies in the working directory under that name; ./words is a folder.
-bool is_made(const Recipe& recipe) { return made_of(recipe.tokenizer).has_value(); }
+bool is_made(const Recipe& recipe) { return tokenizer_kind(recipe.tokenizer).has_value(); }
 
 // A run's own tokenizer: that of the weights it starts from, whose embeddings know those tokens, else one made from the
 // data.
-fs::path own_tokenizer(const Recipe& recipe, const StartingOptions& options) {
-    const fs::path& workshop = options.workshop;
-    if (workshop.empty() && is_made(recipe))
+fs::path own_tokenizer(const Recipe& recipe, const InitialModelOptions& options) {
+    const fs::path& tokenizer_dir = options.tokenizer_dir;
+    if (tokenizer_dir.empty() && is_made(recipe))
         recipe.resolved.reject("tokenizer", text_of("one of ", recipe.tokenizer, " is made in training only"));
-    if (workshop.empty()) return {};
-    const fs::path folder = workshop / "tokenizer";
+    if (tokenizer_dir.empty()) return {};
+    const fs::path folder = tokenizer_dir / "tokenizer";
     if (options.earlier && fs::exists(folder)) return folder;
     formats::remove_own(folder, formats::is_tokenizer_file);
     const std::string weights = recipe.resolved.text("weights");
@@ -90,7 +90,7 @@ fs::path own_tokenizer(const Recipe& recipe, const StartingOptions& options) {
         fs::create_directories(folder);
         tokenizers::copy_tokenizer(weights, folder);
     } else if (is_made(recipe)) {
-        make_tokenizer({.kind = *made_of(recipe.tokenizer),
+        make_tokenizer({.kind = *tokenizer_kind(recipe.tokenizer),
                         .data = recipe.train_data,
                         .vocabulary = recipe.resolved.positive("vocabulary"),
                         .sentinels = recipe.objective == "span" ? sentinels_of_spans : 0,
@@ -108,7 +108,7 @@ fs::path own_place(const fs::path& model, const fs::path& home) {
 }
 
 // The folder or the file of the tokenizer, if there is one.
-fs::path tokenizer_place(const Recipe& recipe, const fs::path& home, const StartingOptions& options) {
+fs::path tokenizer_place(const Recipe& recipe, const fs::path& home, const InitialModelOptions& options) {
     if (is_made(recipe) || (recipe.tokenizer.empty() && home.empty())) return own_tokenizer(recipe, options);
     if (recipe.tokenizer.empty()) return own_place(recipe.resolved.text("model"), home);
     if (!fs::exists(recipe.tokenizer))
@@ -208,7 +208,7 @@ void refuse_other_config(const Recipe& recipe, const Config& wanted, const Confi
     }
 }
 
-void load_checkpoint(StartingModel& start, const Recipe& recipe, const std::vector<std::string>& classes) {
+void load_checkpoint(InitialModel& start, const Recipe& recipe, const std::vector<std::string>& classes) {
     const fs::path path = recipe.resolved.text("model");
     const Config config = models::config_named(path.string());
     if (classes.empty() || tells_apart(config, classes) || !models::can_classify(config)) {
@@ -228,15 +228,15 @@ fs::path model_folder(const Recipe& recipe) {
     fs::path path = model.as_string();
     // Adapters may have left to their base what goes with a model.
     if (models::is_adapter_folder(path) && tokenizers::tokenizer_files(path).empty() &&
-        picture_companions(path).empty())
+        image_sidecar_files(path).empty())
         path = models::base_of_adapters(path);
     return fs::is_directory(path) ? path : formats::folder_of(path);
 }
 
-StartingModel starting_model(const Recipe& recipe, const StartingOptions& options) {
+InitialModel initial_model(const Recipe& recipe, const InitialModelOptions& options) {
     const std::optional<fs::path>& earlier = options.earlier;
     const std::vector<std::string>& classes = options.classes;
-    StartingModel start{.lora = recipe.lora};
+    InitialModel start{.lora = recipe.lora};
     if (start.lora) start.lora->head = !classes.empty();
     const fs::path home = model_folder(recipe);
     const fs::path place = tokenizer_place(recipe, home, options);
@@ -245,7 +245,7 @@ StartingModel starting_model(const Recipe& recipe, const StartingOptions& option
         start.tokenizer = tokenizers::open_tokenizer(place);
         start.tokenizer_place = place;
     }
-    start.companions = picture_companions(home);
+    start.sidecar_files = image_sidecar_files(home);
     if (recipe.lora && !starts_from_weights(recipe))
         recipe.resolved.reject("lora.rank", "adapters need a model that has learned: name a checkpoint");
     if (earlier && !recipe.lora) {
@@ -262,7 +262,8 @@ StartingModel starting_model(const Recipe& recipe, const StartingOptions& option
         start.model = models::initialised(config, recipe.seed, DType::F32);
     }
     if (!earlier && !recipe.resolved.text("weights").empty()) take_weights(*start.model, recipe);
-    if (picture_companions(home).empty()) start.picture_processor = models::picture_processor(start.model->config);
+    if (image_sidecar_files(home).empty())
+        start.image_processor_json = models::image_processor_json(start.model->config);
     convert(*start.model, recipe);
     if (options.device != cpu) nn::move_to(*start.model, options.device);
     if (!recipe.lora) return start;
@@ -274,44 +275,44 @@ StartingModel starting_model(const Recipe& recipe, const StartingOptions& option
     return start;
 }
 
-static void write_companions(const StartingModel& start, const fs::path& folder) {
+static void write_sidecar_files(const InitialModel& start, const fs::path& folder) {
     if (start.tokenizer) tokenizers::copy_tokenizer(start.tokenizer_place, folder);
-    copy_files(start.companions, folder);
-    if (!start.picture_processor.is_null()) start.picture_processor.write(folder / "preprocessor_config.json");
+    copy_files(start.sidecar_files, folder);
+    if (!start.image_processor_json.is_null()) start.image_processor_json.write(folder / "preprocessor_config.json");
 }
 
-void StartingModel::save(const fs::path& folder) const {
+void InitialModel::save(const fs::path& folder) const {
     if (lora)
         models::save_adapters(*model, *lora, base, folder);
     else
         models::save(*model, folder);
-    if (kept_companions.empty()) return write_companions(*this, folder);
-    for (const auto& entry : fs::directory_iterator(kept_companions))
+    if (kept_sidecar_files.empty()) return write_sidecar_files(*this, folder);
+    for (const auto& entry : fs::directory_iterator(kept_sidecar_files))
         formats::copy_file(entry.path(), folder / entry.path().filename());
 }
 
-void StartingModel::keep_companions(const fs::path& folder) {
+void InitialModel::keep_sidecar_files(const fs::path& folder) {
     model->config.json().dump();  // all of it is UTF-8
     model->generation_config.dump();
     Json(base).dump();
     formats::remove_own(folder, formats::is_model_file);
     fs::create_directories(folder);
-    write_companions(*this, folder);
-    kept_companions = folder;
+    write_sidecar_files(*this, folder);
+    kept_sidecar_files = folder;
 }
 
-void copy_companions(const fs::path& model, const fs::path& to) {
+void copy_sidecar_files(const fs::path& model, const fs::path& to) {
     const fs::path home = fs::is_directory(model) ? model : formats::folder_of(model), place = own_place(model, home);
     if (fs::is_regular_file(place) || !tokenizers::tokenizer_files(place).empty())
         tokenizers::copy_tokenizer(place, to);
-    copy_files(picture_companions(home), to);
+    copy_files(image_sidecar_files(home), to);
 }
 
-std::int64_t checkpoint_bytes(const Recipe& recipe, const StartingModel& start) {
+std::int64_t checkpoint_bytes(const Recipe& recipe, const InitialModel& start) {
     std::int64_t elements = 0;
     for (const auto& [name, tensor] : nn::parameters(*start.model))
         if (!recipe.lora || name.find(".lora_") != name.npos) elements += tensor->elements();
-    const std::int64_t moments = recipe.optimizer == OptimizerKind::adamw ? 8 : 4;
+    const std::int64_t moments = recipe.optimizer == OptimizerKind::AdamW ? 8 : 4;
     const std::int64_t master = recipe.precision == DType::F32 ? 0 : 4;
     return elements * (bytes_of(recipe.precision, 1) + moments + master);
 }

@@ -66,7 +66,7 @@ void Metrics::add(const StepReport& report, double units_per_second) {
 void Metrics::add_validation(std::int64_t step, const Evaluation& result) {
     history_.validation.push_back({step, result.loss});
     Json line = Json::object().set("step", step).set("validation_loss", result.loss);
-    if (result.answers.all > 0) line.set("validation_accuracy", result.answers.share());
+    if (result.answers.total > 0) line.set("validation_accuracy", result.answers.share());
     write(line);
 }
 

@@ -48,7 +48,7 @@ formats::NamedTensors state_of(const Trainer& trainer) {
     return tensors;
 }
 
-bool is_cache_folder(const fs::path& name) { return name == "tokenizer" || name == companions_folder; }
+bool is_cache_folder(const fs::path& name) { return name == "tokenizer" || name == sidecar_folder; }
 
 // step-00000012
 bool is_checkpoint_name(const std::string& name) {
@@ -243,7 +243,7 @@ void RunFolder::check_room(std::int64_t bytes_needed) const {
           bytes_needed);
 }
 
-fs::path RunFolder::save_checkpoint(const StartingModel& model, const Trainer& trainer, double validation_loss) const {
+fs::path RunFolder::save_checkpoint(const InitialModel& model, const Trainer& trainer, double validation_loss) const {
     const fs::path home = path_ / "checkpoints", unfinished = home / (unfinished_prefix + name_of(trainer.steps()));
     const fs::path checkpoint = home / name_of(trainer.steps());
     formats::remove_own(unfinished, is_checkpoint_file);

@@ -23,7 +23,7 @@
 
 namespace tessera::training {
 
-constexpr const char* companions_folder = "companions";  // in the cache
+constexpr const char* sidecar_folder = "sidecar_files";  // in the cache
 
 struct SessionOptions;
 
@@ -52,7 +52,7 @@ class RunFolder {
     std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
 
     // Returns where it stands.
-    std::filesystem::path save_checkpoint(const StartingModel& model, const Trainer& trainer,
+    std::filesystem::path save_checkpoint(const InitialModel& model, const Trainer& trainer,
                                           double validation_loss) const;
     // Leaves the newest `keep` checkpoints and the one with the least validation loss.
     void prune(std::int64_t keep) const;

@@ -53,13 +53,13 @@ class Session {
         if (model.is_string() && models::is_adapter_folder(model.as_string()))
             recipe_.resolved.reject("model",
                                     text_of(model.as_string(), " holds adapters; `tessera merge` makes a model of it"));
-        start_ = starting_model(recipe_, {.earlier = earlier,
-                                          .device = options_.device,
-                                          .workshop = folder_.cache(),
-                                          .classes = classes_taught(recipe_),
-                                          .on_preparation = [this](const std::string& what, double done, double total) {
-                                              prepare(what, done, total);
-                                          }});
+        start_ = initial_model(recipe_, {.earlier = earlier,
+                                         .device = options_.device,
+                                         .tokenizer_dir = folder_.cache(),
+                                         .classes = classes_taught(recipe_),
+                                         .on_preparation = [this](const std::string& what, double done, double total) {
+                                             prepare(what, done, total);
+                                         }});
         if (options_.resume && events_.on_resume) events_.on_resume(first_step, changes);
         if (!earlier && !start_.new_head.empty() && events_.on_new_head) events_.on_new_head(start_.new_head);
         if (recipe_.sample_every > 0 && !models::summarise(*start_.model).generates)
@@ -70,7 +70,7 @@ class Session {
         settle_steps(recipe_, objective_->examples());
         refuse_fewer_steps(first_step);
         name_classes(objective_->classes());
-        start_.keep_companions(folder_.cache() / companions_folder);
+        start_.keep_sidecar_files(folder_.cache() / sidecar_folder);
         if (!recipe_.validation_data.empty())
             validation_ = make_objective(inputs(recipe_.validation_data));
         else if (recipe_.held_out > 0)
@@ -276,7 +276,7 @@ class Session {
     const SessionEvents& events_;
     SessionOptions options_;
     RunFolder folder_;
-    StartingModel start_;
+    InitialModel start_;
     std::unique_ptr<Objective> objective_, validation_;  // outlive the trainer, which makes batches ahead
     std::unique_ptr<Trainer> trainer_;
     std::unique_ptr<Metrics> metrics_;
@@ -291,7 +291,7 @@ class Session {
 
 SessionResult run_session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events) {
     check_paths(recipe);
-    if (recipe.optimizer == OptimizerKind::count) return run_counting(recipe, options, events);
+    if (recipe.optimizer == OptimizerKind::Count) return run_counting(recipe, options, events);
     return Session(recipe, options, events).run();
 }
 

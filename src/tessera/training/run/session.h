@@ -39,7 +39,7 @@ struct SessionResult {
     double loss = 0;              // the mean of the last `loss_steps` steps; of counted tables, on the training texts
     std::int64_t loss_steps = 0;  // 0: of counted tables
     double validation_loss = 0;   // of the evaluation at the end; not a number where none was taken
-    Answers answers = {};         // of the same
+    Accuracy answers = {};        // of the same
     int stopped_by = 0;           // the signal that asked to stop (core/interruption.h); 0: the run is over
     std::filesystem::path checkpoint = {};  // of a run that was stopped
 };

@@ -19,7 +19,7 @@ namespace tessera::training {
 namespace {
 
 // Uses of the recipe's seed.
-enum Use : std::uint64_t { order = 1, noise = 2, dropout = 3 };
+enum Use : std::uint64_t { Order = 1, Noise = 2, Dropout = 3 };
 
 constexpr double smoothing = 0.98;  // of the shown loss, and of what a leap is measured against
 constexpr std::int64_t steps_before_leaps = 20;
@@ -60,9 +60,9 @@ TrainingBatch Trainer::make_batch(std::int64_t number) const {
     const std::int64_t all = learned_examples(recipe_, objective_.examples());
     for (std::int64_t i = number * recipe_.batch; i < (number + 1) * recipe_.batch; ++i) {
         const std::int64_t at = i * recipe_.shards + recipe_.shard;  // in the order that all processes share
-        examples.push_back(recipe_.shuffle ? data::shuffled_example(at, all, recipe_.key(Use::order)) : at % all);
+        examples.push_back(recipe_.shuffle ? data::shuffled_example(at, all, recipe_.key(Use::Order)) : at % all);
     }
-    return objective_.batch(examples, recipe_.key(Use::noise).child(static_cast<std::uint64_t>(number)));
+    return objective_.batch(examples, recipe_.key(Use::Noise).child(static_cast<std::uint64_t>(number)));
 }
 
 TrainingBatch Trainer::next_batch(std::int64_t number) {
@@ -86,7 +86,7 @@ nn::Context Trainer::context_for(const TrainingBatch& batch, std::int64_t number
     context.label_smoothing = recipe_.label_smoothing;
     context.z_loss = recipe_.z_loss;
     context.balance = recipe_.balance;
-    context.key = recipe_.key(Use::dropout).child(static_cast<std::uint64_t>(number));
+    context.key = recipe_.key(Use::Dropout).child(static_cast<std::uint64_t>(number));
     return context;
 }
 
@@ -193,19 +193,19 @@ Evaluation evaluate(const models::Model& model, const Objective& objective, cons
         for (std::int64_t i = number * recipe.batch; i < std::min((number + 1) * recipe.batch, all); ++i)
             examples.push_back(i);
         TrainingBatch batch =
-            objective.batch(examples, recipe.key(Use::noise).child(static_cast<std::uint64_t>(number)));
+            objective.batch(examples, recipe.key(Use::Noise).child(static_cast<std::uint64_t>(number)));
         const std::int64_t targets = targets_of(batch);
         if (targets == 0) continue;
         batch = to_device(std::move(batch), device);
         nn::Context context = batch.context;
-        context.balance = 0;  // what is told is how well the model foretells
+        context.balance = 0;  // what is told is how well the model predicts
         result.loss += objective.loss(model, batch, context).item() * static_cast<double>(targets);
         result.targets += targets;
-        const Answers answers = objective.answers(model, batch);
-        result.answers.all += answers.all;
-        result.answers.right += answers.right;
+        const Accuracy answers = objective.answers(model, batch);
+        result.answers.total += answers.total;
+        result.answers.correct += answers.correct;
     }
-    check(result.targets > 0, recipe.resolved.source(), ": the data holds nothing to foretell");
+    check(result.targets > 0, recipe.resolved.source(), ": the data holds nothing to predict");
     result.loss /= static_cast<double>(result.targets);
     return result;
 }

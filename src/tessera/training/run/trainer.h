@@ -14,7 +14,7 @@ struct StepReport {
     std::int64_t step = 0;  // from 1
     double epoch = 0;       // how often the examples have been learned from
     double loss = 0, smoothed_loss = 0, learning_rate = 0, gradient_norm = 0;
-    std::int64_t units = 0;  // tokens or pictures
+    std::int64_t units = 0;  // tokens or images
     double seconds = 0;
     std::int64_t memory_bytes = 0;      // that the process holds, see memory_use.h
     std::int64_t activation_bytes = 0;  // the most that the step took beyond what stays
@@ -24,7 +24,7 @@ struct StepReport {
 struct Evaluation {
     double loss = 0;           // the mean over all targets
     std::int64_t targets = 0;  // over how many
-    Answers answers = {};
+    Accuracy answers = {};
 };
 // Over the first examples of a set, in the data's order.
 Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe, Device device,

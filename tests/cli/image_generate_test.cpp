@@ -1,4 +1,4 @@
-// tessera generate about pictures, from outside: a tiny model of random weights that is made to say what it shall say.
+// tessera generate about images, from outside: a tiny model of random weights that is made to say what it shall say.
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
@@ -23,13 +23,13 @@ const std::string config = R"({"model_type": "paligemma", "image_token_index": 1
         "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8, "intermediate_size": 20},
     "vision_config": {"hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 20,
         "image_size": 16, "patch_size": 8, "vision_use_head": false}})";
-const std::string picture = golden_path("image-preprocess/picture.png");
+const std::string image = golden_path("image-preprocess/picture.png");
 
-class PictureGenerate : public ::testing::Test {
+class ImageGenerate : public ::testing::Test {
    protected:
     void SetUp() override {
         expect_success({"init", folder.write("config.json", config), model});
-        // A tokenizer of 1100 tokens, and one for a place in the picture.
+        // A tokenizer of 1100 tokens, and one for a place in the image.
         Json tokenizer = Json::read(golden_path("tokenizers/byte-fallback-bpe-llama2/tokenizer.json"));
         Json added = *tokenizer.find("added_tokens");
         added.push_back(Json::object()
@@ -43,7 +43,7 @@ class PictureGenerate : public ::testing::Test {
         tokenizer.set("added_tokens", std::move(added));
         tokenizer.write(fs::path(model) / "tokenizer.json");
     }
-    Json json_of(std::vector<std::string> arguments) {
+    Json to_json(std::vector<std::string> arguments) {
         arguments.insert(arguments.begin(), {"generate", model, "--json"});
         return Json::parse(expect_success(arguments).out, "standard output");
     }
@@ -51,24 +51,24 @@ class PictureGenerate : public ::testing::Test {
     std::string model = folder / "model";
 };
 
-TEST_F(PictureGenerate, CountsThePicturesTokens) {
+TEST_F(ImageGenerate, CountsTheImagesTokens) {
     // 4 patches, the beginning of the text, the text's tokens and a newline.
     const auto tokens = [&](const std::vector<std::string>& arguments) {
-        const Json out = json_of(arguments);
+        const Json out = to_json(arguments);
         return out.find("prompt_tokens")->as_integer();
     };
-    const std::int64_t one = tokens({"caption en", "--image", picture, "--max-new", "2"});
+    const std::int64_t one = tokens({"caption en", "--image", image, "--max-new", "2"});
     EXPECT_GT(one, 4 + 2);
-    EXPECT_EQ(tokens({"caption en", "--image", picture, "--image", picture, "--max-new", "2"}), one + 4);
-    EXPECT_EQ(tokens({"<image>caption en", "--image", picture, "--max-new", "2"}), one);
-    EXPECT_LT(tokens({"--image", picture, "--max-new", "2"}), one);  // no prompt: to describe it
-    const Json two = json_of({"a", "b", "--image", picture, "--max-new", "2"});
+    EXPECT_EQ(tokens({"caption en", "--image", image, "--image", image, "--max-new", "2"}), one + 4);
+    EXPECT_EQ(tokens({"<image>caption en", "--image", image, "--max-new", "2"}), one);
+    EXPECT_LT(tokens({"--image", image, "--max-new", "2"}), one);  // no prompt: to describe it
+    const Json two = to_json({"a", "b", "--image", image, "--max-new", "2"});
     EXPECT_EQ(two.find("answers")->items().size(), 2u);
 }
 
-TEST_F(PictureGenerate, AChatStaysWithThePictureItWasShown) {
+TEST_F(ImageGenerate, AChatStaysWithTheImageItWasShown) {
     const std::string conversation =
-        text_of("hello\n/image ", picture, "\nwhat is it?\nand now?\n/image no.png\n/quit\n");
+        text_of("hello\n/image ", image, "\nwhat is it?\nand now?\n/image no.png\n/quit\n");
     const testing::Answer run =
         testing::run_program({"chat", model, "--greedy", "--max-new", "3", "--logit-bias", "1100=100"}, conversation);
     EXPECT_EQ(run.status, 0) << run.err;
@@ -77,39 +77,39 @@ TEST_F(PictureGenerate, AChatStaysWithThePictureItWasShown) {
         EXPECT_NE(run.err.find(said), run.err.npos) << said << " in\n" << run.err;
 }
 
-TEST_F(PictureGenerate, BoxesAreListedAndDrawn) {
+TEST_F(ImageGenerate, BoxesAreListedAndDrawn) {
     const std::string drawn = folder / "out.png";
     const Json out =
-        json_of({"detect cat", "--image", picture, "--max-new", "4", "--logit-bias", "1100=100", "--draw", drawn});
+        to_json({"detect cat", "--image", image, "--max-new", "4", "--logit-bias", "1100=100", "--draw", drawn});
     const Json& answer = out.find("answers")->items()[0];
     EXPECT_EQ(answer.find("text")->as_string(), "<loc0256><loc0256><loc0256><loc0256>");
     const std::vector<Json> boxes = answer.find("detections")->items();
     ASSERT_EQ(boxes.size(), 1u);
     EXPECT_EQ(boxes[0].find("left")->as_integer(), 23);  // a quarter of 90, rounded
     EXPECT_EQ(boxes[0].find("top")->as_integer(), 15);
-    const formats::Image before = formats::read_image(picture), after = formats::read_image(drawn);
+    const formats::Image before = formats::read_image(image), after = formats::read_image(drawn);
     EXPECT_EQ(after.width, before.width);
     EXPECT_EQ(after.height, before.height);
-    EXPECT_EQ(formats::read_image(picture), before);  // the picture itself stays as it is
+    EXPECT_EQ(formats::read_image(image), before);  // the image itself stays as it is
 }
 
-TEST_F(PictureGenerate, RefusesInOneLine) {
+TEST_F(ImageGenerate, RefusesInOneLine) {
     expect_refusal(1, {"generate", model, "a", "--draw", folder / "out.png"}, {"--draw", "--image"});
-    expect_refusal(1, {"generate", model, "a"}, {"a picture", "--image"});
+    expect_refusal(1, {"generate", model, "a"}, {"an image", "--image"});
     expect_refusal(1, {"generate", model, "a", "--image", folder / "none.png"}, {"none.png"});
-    expect_refusal(1, {"generate", model, "a", "--image", picture, "--draw", folder / "no/out.png"}, {"--draw", "no"});
-    expect_refusal(1, {"generate", model, "<image><image>", "--image", picture}, {"2 pictures"});
-    expect_refusal(2, {"generate", model, "--ids", "1", "--image", picture}, {"--image"});
-    expect_refusal(1, {"generate", golden_path("vit"), "a", "--image", picture}, {"vit"});
+    expect_refusal(1, {"generate", model, "a", "--image", image, "--draw", folder / "no/out.png"}, {"--draw", "no"});
+    expect_refusal(1, {"generate", model, "<image><image>", "--image", image}, {"2 images"});
+    expect_refusal(2, {"generate", model, "--ids", "1", "--image", image}, {"--image"});
+    expect_refusal(1, {"generate", golden_path("vit"), "a", "--image", image}, {"vit"});
     for (const char* name : {"out.webp", "out"})
-        expect_refusal(1, {"generate", model, "a", "--image", picture, "--draw", folder / name},
+        expect_refusal(1, {"generate", model, "a", "--image", image, "--draw", folder / name},
                        {name, ".png, .jpg or .jpeg"});
     EXPECT_FALSE(fs::exists(folder / "out.png"));
 }
 
-TEST_F(PictureGenerate, DrawsAJpegWhereTheNameSaysSo) {
+TEST_F(ImageGenerate, DrawsAJpegWhereTheNameSaysSo) {
     const std::string drawn = folder / "out.jpg";
-    json_of({"detect cat", "--image", picture, "--max-new", "1", "--draw", drawn});
+    to_json({"detect cat", "--image", image, "--max-new", "1", "--draw", drawn});
     EXPECT_TRUE(folder.read("out.jpg").starts_with("\xff\xd8\xff"));
 }
 

@@ -1,4 +1,4 @@
-// Any bytes are a set of pictures (idx, CIFAR-10), a file of tokens, or one Error each; whatever opens can be read from
+// Any bytes are a set of images (idx, CIFAR-10), a file of tokens, or one Error each; whatever opens can be read from
 // its first example to its last.
 #include <cstdlib>
 
@@ -11,22 +11,22 @@ using namespace tessera;
 
 namespace {
 
-void read_all(const data::LabelledPictures& set) {
+void read_all(const data::LabelledImages& set) {
     for (std::int64_t i = 0; i < set.size(); ++i) {
-        const formats::Image picture = set.picture(i);
-        if (picture.pixels.size() != static_cast<std::size_t>(picture.width * picture.height * 3)) std::abort();
+        const formats::Image image = set.image(i);
+        if (image.pixels.size() != static_cast<std::size_t>(image.width * image.height * 3)) std::abort();
         if (set.label(i) < -1 || set.label(i) > 255) std::abort();
     }
 }
 
-// The first byte says where the labels end and the pictures begin.
+// The first byte says where the labels end and the images begin.
 void read_idx(const ScratchFolder& folder, const std::uint8_t* bytes, std::size_t size) {
     if (size == 0) return;
     const std::size_t labels = std::min<std::size_t>(bytes[0], size - 1);
     folder.write("fuzz-labels-idx1-ubyte", bytes + 1, labels);
     const auto images = folder.write("fuzz-images-idx3-ubyte", bytes + 1 + labels, size - 1 - labels);
     data::is_idx_file(images);
-    read_all(*data::open_idx_pictures(images, {.with_labels = labels > 0}));
+    read_all(*data::open_idx_images(images, {.with_labels = labels > 0}));
 }
 
 void read_tokens(const std::filesystem::path& path) {
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     }
     const std::filesystem::path file = folder.write("fuzz.bin", bytes, size);
     try {
-        read_all(*data::open_cifar_pictures(file));
+        read_all(*data::open_cifar_images(file));
     } catch (const Error&) {
     }
     try {

@@ -1,4 +1,4 @@
-// Objectives over pictures: what the model sees, what it is to say, and nothing learned from padding.
+// Objectives over images: what the model sees, what it is to say, and nothing learned from padding.
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
@@ -26,7 +26,7 @@ formats::Image plain(std::uint8_t red, std::uint8_t green, std::uint8_t blue, st
     return image;
 }
 
-// Two classes of one picture each.
+// Two classes of one image each.
 void write_classes(const TemporaryFolder& folder, const std::string& name) {
     for (const char* part : {"/blue", "/red"}) std::filesystem::create_directories(folder / (name + part));
     formats::write_png(folder / (name + "/red/1.png"), plain(255, 0, 0));
@@ -51,7 +51,7 @@ TEST(ClassifyObjective, PicturesAndClassesOfEachModel) {
     EXPECT_EQ(batch.inputs.pixel_values.shape(), (Shape{2, 3, 8, 8}));
     EXPECT_EQ(batch.inputs.pixel_values.to_vector<float>().front(), 1.0f);  // red, normalised to [−1, 1]
     EXPECT_EQ(batch.units, 2);
-    // Flat pictures: 16 values are 4 × 4 in grey, from 0 to 1.
+    // Flat images: 16 values are 4 × 4 in grey, from 0 to 1.
     const ObjectiveCase flat(folder, "{" + mlp + R"(, "objective": "classify"})", "set");
     const Tensor pixels = flat.make()->batch({1}, key).inputs.pixel_values;
     EXPECT_EQ(pixels.shape(), (Shape{1, 1, 4, 4}));
@@ -193,7 +193,7 @@ TEST(PrefixObjective, AScenesFileIsData) {
     EXPECT_TRUE(std::isfinite(objective->loss(test.model(), batch, {}).item()));
 }
 
-TEST(PrefixObjective, NeedsAModelThatTalksAboutPictures) {
+TEST(PrefixObjective, NeedsAModelThatTalksAboutImages) {
     const TemporaryFolder folder;
     formats::write_png(folder / "a.png", plain(255, 0, 0));
     folder.write("lines.jsonl", R"({"image": "a.png", "prefix": "say", "suffix": "red"})");
@@ -205,7 +205,7 @@ TEST(PrefixObjective, NeedsAModelThatTalksAboutPictures) {
         {"continues no texts"});
 }
 
-TEST(ContrastiveObjective, PictureAndTextOfALineStandInOneRow) {
+TEST(ContrastiveObjective, ImageAndTextOfALineStandInOneRow) {
     const TemporaryFolder folder;
     formats::write_png(folder / "a.png", plain(255, 0, 0));
     formats::write_png(folder / "b.png", plain(0, 0, 255));
@@ -223,7 +223,7 @@ TEST(ContrastiveObjective, PictureAndTextOfALineStandInOneRow) {
     const std::vector<float> pixels = batch.inputs.pixel_values.to_vector<float>();
     EXPECT_EQ(pixels[0], -1.0f);      // no red in the first
     EXPECT_EQ(pixels[3 * 64], 1.0f);  // but in the second
-    EXPECT_STREQ(objective->unit(), "pictures");
+    EXPECT_STREQ(objective->unit(), "images");
     const NoGrad no_grad;
     EXPECT_TRUE(std::isfinite(objective->loss(test.model(), batch, {}).item()));
 }

@@ -16,7 +16,7 @@ namespace tessera::training {
 namespace {
 
 using testing::golden_path;
-using Answers = std::vector<std::vector<std::int64_t>>;
+using Accuracy = std::vector<std::vector<std::int64_t>>;
 
 const std::string prompt = "say";
 
@@ -29,14 +29,14 @@ formats::Image plain(std::uint8_t red, std::uint8_t blue) {
     return image;
 }
 
-const formats::Image pictures[] = {plain(255, 0), plain(0, 255)};
+const formats::Image images[] = {plain(255, 0), plain(0, 255)};
 
-// What a model says about each picture.
-Answers answers_of(const models::Model& model, const tokenizers::Tokenizer& tokenizer) {
-    Answers answers;
-    for (const formats::Image& picture : pictures) {
-        const inference::PicturePrompts about = inference::picture_prompts(golden_path("paligemma"), model.config,
-                                                                           tokenizer, {&prompt, 1}, {&picture, 1}, cpu);
+// What a model says about each image.
+Accuracy answers_of(const models::Model& model, const tokenizers::Tokenizer& tokenizer) {
+    Accuracy answers;
+    for (const formats::Image& image : images) {
+        const inference::ImagePrompts about =
+            inference::image_prompts(golden_path("paligemma"), model.config, tokenizer, {&prompt, 1}, {&image, 1}, cpu);
         const inference::Generated generated =
             inference::generate(model, about.batch, {.max_new_tokens = 8, .stop_ids = {1}});
         answers.push_back(generated.tokens[0]);
@@ -46,8 +46,8 @@ Answers answers_of(const models::Model& model, const tokenizers::Tokenizer& toke
 
 void expect_the_same_tokens_afterwards(const std::vector<std::string>& settings) {
     const testing::TemporaryFolder folder;
-    formats::write_png(folder / "red.png", pictures[0]);
-    formats::write_png(folder / "blue.png", pictures[1]);
+    formats::write_png(folder / "red.png", images[0]);
+    formats::write_png(folder / "blue.png", images[1]);
     folder.write("lines.jsonl",
                  "{\"image\": \"red.png\", \"prefix\": \"say\", \"suffix\": \"red\"}\n"
                  "{\"image\": \"blue.png\", \"prefix\": \"say\", \"suffix\": \"blue\"}\n");
@@ -60,13 +60,13 @@ void expect_the_same_tokens_afterwards(const std::vector<std::string>& settings)
         .set("steps", 40)
         .set("spike", 0)
         .set("sample", formats::Json::object().set("every", 40));
-    Answers taught;
+    Accuracy taught;
     run_session(read_recipe(resolve_recipe(std::move(recipe), settings, "test")), {.folder = folder / "out"},
                 {.on_sample = [&](const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t) {
                     taught = answers_of(model, tokenizer);
                 }});
     ASSERT_EQ(taught.size(), 2u);
-    inference::TextModel again = inference::open_text_model(folder / "out", {}, cpu, inference::NeedsTokenizer::yes);
+    inference::TextModel again = inference::open_text_model(folder / "out", {}, cpu, inference::NeedsTokenizer::Yes);
     EXPECT_EQ(answers_of(*again.model, again.text()), taught);
     EXPECT_EQ(again.text().decode(taught[0]), "red</s>");
     EXPECT_EQ(again.text().decode(taught[1]), "blue</s>");
@@ -75,9 +75,9 @@ void expect_the_same_tokens_afterwards(const std::vector<std::string>& settings)
     EXPECT_EQ(answers_of(*again.model, again.text()), taught);
 }
 
-TEST(PictureFinetune, InFull) { expect_the_same_tokens_afterwards({"optimizer.learning_rate=0.003"}); }
+TEST(ImageFinetune, InFull) { expect_the_same_tokens_afterwards({"optimizer.learning_rate=0.003"}); }
 
-TEST(PictureFinetune, ByAdapters) {
+TEST(ImageFinetune, ByAdapters) {
     expect_the_same_tokens_afterwards({"lora.rank=8", "optimizer.learning_rate=0.01", "optimizer.weight_decay=0"});
 }
 
