@@ -44,7 +44,7 @@ struct Memory {
 }
 
 inline std::string rendered(const tessera::jinja::Template& source, const tessera::formats::Json& values) {
-    namespace jinja = tessera::tokenizers::jinja;
+    namespace jinja = tessera::jinja;
     const jinja::Limits limits{.steps = 20'000, .bytes = 8 << 20, .output = 1 << 20};
     Memory::count();
     const std::int64_t memory_before = Memory::live;
@@ -72,7 +72,7 @@ inline std::string rendered(const tessera::jinja::Template& source, const tesser
 }
 
 inline void check_rendering(const std::string& source, const tessera::formats::Json& values) {
-    namespace jinja = tessera::tokenizers::jinja;
+    namespace jinja = tessera::jinja;
     try {
         const jinja::Template parsed = jinja::parse(source);
         if (rendered(parsed, values) != rendered(parsed, values)) broken("rendered again: differs", 1, 0);
