@@ -67,6 +67,7 @@ class Tokenizer {
 
     SpecialTokens special;
     std::string chat_template;  // its source; empty: none
+    std::string fingerprint;    // differs where the files differ that it was opened from; empty: it is from no files
     std::optional<Truncation> truncation;
     std::optional<Padding> padding;
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tessera/core/error.h"
+#include "tessera/core/mapped_file.h"
 #include "tessera/formats/atomic_file.h"
 #include "tessera/formats/find_file.h"
 #include "tessera/tokenizers/tokenizer_config.h"
@@ -53,6 +54,27 @@ std::shared_ptr<Tokenizer> open_folder(const fs::path& folder) {
     fail(folder.string(), ": holds no tokenizer; looked for ", names);
 }
 
+// What the tokenizer is made of, byte by byte; a checkpoint that brings its tokenizer along is too large for that.
+std::string fingerprint_of(const fs::path& folder_or_file) {
+    const bool is_folder = fs::is_directory(folder_or_file);
+    const fs::path file = is_folder ? found_in(folder_or_file)[0].file : folder_or_file;
+    if (kind_of(file).write)
+        return text_of(fs::absolute(file).string(), " ", fs::file_size(file), " ",
+                       fs::last_write_time(file).time_since_epoch().count());
+    std::vector<fs::path> files{file};
+    for (const char* name : beside)
+        files.push_back(formats::find_file(is_folder ? folder_or_file : formats::folder_of(file), name));
+    std::string fingerprint;
+    for (const fs::path& one : files) {
+        if (one.empty()) continue;
+        const MappedFile mapped(one);
+        const std::string_view bytes(reinterpret_cast<const char*>(mapped.data()), mapped.bytes());
+        fingerprint += text_of(fingerprint.empty() ? "" : " ", one.filename().string(), " ", bytes.size(), " ",
+                               std::hash<std::string_view>{}(bytes));
+    }
+    return fingerprint;
+}
+
 }  // namespace
 
 RegisterTokenizerFile::RegisterTokenizerFile(const TokenizerFile& kind) {
@@ -69,6 +91,7 @@ std::shared_ptr<const Tokenizer> open_tokenizer(const fs::path& folder_or_file) 
     std::shared_ptr<Tokenizer> tokenizer =
         folder ? open_folder(folder_or_file) : kind_of(folder_or_file).open(folder_or_file);
     apply(read_tokenizer_config(folder ? folder_or_file : formats::folder_of(folder_or_file)), *tokenizer);
+    tokenizer->fingerprint = fingerprint_of(folder_or_file);
     return tokenizer;
 }
 

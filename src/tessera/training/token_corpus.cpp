@@ -7,7 +7,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the tokens depend on: files by path, size and time, and the tokenizer by what it makes of a few texts.
+// What the tokens depend on: files by path, size and time, and the tokenizer by its own files.
 std::string stamp_of(const std::vector<fs::path>& files, const ObjectiveInputs& inputs) {
     formats::Json stamp = formats::Json::object();
     formats::Json list = formats::Json::array();
@@ -16,10 +16,7 @@ std::string stamp_of(const std::vector<fs::path>& files, const ObjectiveInputs& 
                                fs::last_write_time(file).time_since_epoch().count()));
     const formats::Config data = inputs.recipe.resolved.section("data");
     stamp.set("files", std::move(list)).set("field", data.text("field")).set("separator", data.text("separator"));
-    formats::Json probe = formats::Json::array();
-    for (const std::int64_t id : inputs.tokenizer->encode("The quick brown fox, 0123: Ünïcödé?\n  jumps\tover!"))
-        probe.push_back(id);
-    stamp.set("tokenizer", inputs.tokenizer->size()).set("probe", std::move(probe));
+    stamp.set("tokenizer", inputs.tokenizer->fingerprint);
     return stamp.dump(0);
 }
 
