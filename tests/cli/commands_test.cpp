@@ -1,6 +1,9 @@
 // The program from outside: what each command prints, and a checkpoint's way through all of them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "cli/program.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
@@ -24,16 +27,44 @@ Json to_json(const std::vector<std::string>& arguments) {
     return Json::parse(run.out, "standard output");
 }
 
-TEST(Program, GreetsAndListsItsCommands) {
-    for (const std::vector<std::string>& arguments : {std::vector<std::string>{}, {"--help"}, {"-h"}, {"help"}}) {
-        const Answer run = expect_success(arguments);
-        for (const char* command : {"generate", "classify", "parity", "inspect", "init", "convert", "ops"})
-            EXPECT_NE(run.out.find(std::string("tessera ") + command), run.out.npos) << command;
+// As the program lists them.
+std::vector<std::string> listed_commands(const std::string& page) {
+    std::vector<std::string> commands;
+    std::istringstream lines(page);
+    for (std::string line; std::getline(lines, line);) {
+        std::string program, command;
+        std::istringstream words(line);
+        words >> program >> command;
+        if (line.starts_with("  tessera ") && command != "help" && command != "--version") commands.push_back(command);
     }
+    return commands;
+}
+
+TEST(Program, GreetsAndListsItsCommands) {
+    const std::vector<std::string> all = listed_commands(expect_success({}).out);
+    EXPECT_GT(all.size(), 15U);
+    for (const char* command : {"generate", "classify", "parity", "inspect", "init", "convert", "ops"})
+        EXPECT_EQ(std::count(all.begin(), all.end(), command), 1) << command;
+    for (const char* argument : {"--help", "-h", "help"})
+        EXPECT_EQ(listed_commands(expect_success({argument}).out), all) << argument;
     EXPECT_TRUE(expect_success({"--version"}).out.starts_with("tessera "));
 }
 
 TEST(Program, EveryCommandExplainsItselfWithAnExample) {
+    for (const std::string& command : listed_commands(expect_success({}).out)) {
+        const Answer run = expect_success({command, "--help"});
+        EXPECT_EQ(run.err, "") << command;
+        EXPECT_EQ(expect_success({"help", command}).out, run.out);
+        EXPECT_NE(run.out.find("Usage: tessera " + command), run.out.npos) << run.out;
+        const std::size_t example = run.out.find("Example:");
+        ASSERT_NE(example, run.out.npos) << run.out;
+        EXPECT_NE(run.out.find("tessera " + command, example), run.out.npos) << run.out;
+        testing::expect_refusal(2, {command, "--no-such-option"},
+                                {"--no-such-option", "tessera " + command + " --help"});
+    }
+}
+
+TEST(Program, HelpNamesTheOptionsOfCommands) {
     const std::pair<std::string, std::vector<std::string>> commands[] = {
         {"generate",
          {"DIR",
@@ -72,13 +103,8 @@ TEST(Program, EveryCommandExplainsItselfWithAnExample) {
         {"tokenize", {"DIR", "TEXT", "--jsonl", "--json"}},
         {"ops", {"--json"}}};
     for (const auto& [command, words] : commands) {
-        const Answer run = expect_success({command, "--help"});
-        EXPECT_NE(run.out.find("Usage: tessera " + command), run.out.npos) << run.out;
-        const std::size_t example = run.out.find("Example:");
-        ASSERT_NE(example, run.out.npos) << run.out;
-        EXPECT_NE(run.out.find("tessera " + command, example), run.out.npos) << run.out;
-        for (const std::string& word : words) EXPECT_NE(run.out.find(word), run.out.npos) << command << ": " << word;
-        EXPECT_EQ(run.err, "");
+        const std::string page = expect_success({command, "--help"}).out;
+        for (const std::string& word : words) EXPECT_NE(page.find(word), page.npos) << command << ": " << word;
     }
 }
 

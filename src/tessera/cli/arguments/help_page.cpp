@@ -54,7 +54,7 @@ std::string text_of_entries(const char* title, const std::vector<HelpEntry>& ent
 std::string text_of_page(const HelpPage& page) {
     std::string usage = "Usage: tessera " + page.command;
     for (const std::string& word : page.usage) usage += " " + word;
-    return text_of(usage, " [OPTIONS]\n\n", wrapped(page.summary, 0), "\n",
+    return text_of(usage, " [OPTIONS]\n\n", wrapped(page.summary, 0), "\n", text_of_entries("Commands", page.commands),
                    text_of_entries("Arguments", page.positionals), text_of_entries("Options", page.options),
                    "\nExample:\n  ", page.example, "\n");
 }

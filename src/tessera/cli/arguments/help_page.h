@@ -6,7 +6,7 @@
 
 namespace tessera::cli {
 
-// One positional argument or option.
+// One command of a group, positional argument or option.
 struct HelpEntry {
     std::string names;        // "-n, --max-new N"; of a positional its name alone
     std::string help;         // what it is for
@@ -17,7 +17,7 @@ struct HelpEntry {
 struct HelpPage {
     std::string command, summary, example;
     std::vector<std::string> usage = {};  // "DIR", "[PROMPT…]"
-    std::vector<HelpEntry> positionals = {}, options = {};
+    std::vector<HelpEntry> commands = {}, positionals = {}, options = {};
 };
 
 std::string text_of_page(const HelpPage& page);

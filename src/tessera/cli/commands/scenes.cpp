@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "tessera/cli/arguments/arguments.h"
-#include "tessera/cli/arguments/suggestion.h"
+#include "tessera/cli/arguments/command_group.h"
 #include "tessera/cli/commands.h"
 #include "tessera/cli/terminal/output.h"
 #include "tessera/cli/terminal/terminal.h"
@@ -193,25 +193,17 @@ int texts(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int scenes_command(const std::vector<std::string>& arguments) {
-    using Command = int (*)(const std::vector<std::string>&);
-    constexpr std::pair<const char*, Command> commands[] = {
-        {"preview", preview}, {"write", write}, {"texts", texts}, {"score", scenes_score_command}};
-    for (const auto& [name, run] : commands)
-        if (!arguments.empty() && arguments[0] == name) return run({arguments.begin() + 1, arguments.end()});
-    const bool asked = !arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h");
-    if (!asked && !arguments.empty()) {
-        std::fprintf(stderr, "tessera scenes: there is no '%s'%s; there are: preview, write, texts, score\n",
-                     one_line(arguments[0]).c_str(),
-                     suggestion(arguments[0], {"preview", "write", "texts", "score"}).c_str());
-        return 2;
-    }
-    std::fprintf(asked ? stdout : stderr,
-                 "tessera scenes preview FILE.scenes.json -o sheet.png     scenes on one sheet, with their texts\n"
-                 "tessera scenes write FILE.scenes.json -o DIR             PNG files and JSON lines\n"
-                 "tessera scenes texts FILE.scenes.json                    prefix, tab, suffix, one a line\n"
-                 "tessera scenes score DIR FILE.scenes.json                a model answers, and is marked\n"
-                 "Each has --help; docs/scenes.md says what a scene set is.\n");
-    return asked ? 0 : 2;
+    constexpr Subcommand commands[] = {
+        {"preview", "FILE -o SHEET", "scenes on one sheet, with their texts", preview},
+        {"write", "FILE -o DIR", "PNG files and JSON lines", write},
+        {"texts", "FILE", "prefix, tab, suffix, one a line", texts},
+        {"score", "DIR FILE", "a model answers, and its answers are marked", scenes_score_command}};
+    return run_group({.name = "scenes",
+                      .summary = "Images with questions and exact answers, made from a scene set, FILE.scenes.json "
+                                 "(docs/scenes.md says what that is).",
+                      .example = "tessera scenes preview recipes/scenes/train.scenes.json -o sheet.png",
+                      .commands = commands},
+                     arguments);
 }
 
 }  // namespace tessera::cli

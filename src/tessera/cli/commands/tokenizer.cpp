@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "tessera/cli/arguments/arguments.h"
-#include "tessera/cli/arguments/suggestion.h"
+#include "tessera/cli/arguments/command_group.h"
 #include "tessera/cli/commands.h"
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/core/interruption.h"
@@ -97,17 +97,12 @@ int train(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int tokenizer_command(const std::vector<std::string>& arguments) {
-    if (!arguments.empty() && arguments[0] == "train") return train({arguments.begin() + 1, arguments.end()});
-    const bool asked = !arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h");
-    if (!asked && !arguments.empty()) {
-        std::fprintf(stderr, "tessera tokenizer: there is no '%s'%s; see tessera tokenizer --help\n",
-                     one_line(arguments[0]).c_str(), suggestion(arguments[0], {"train"}).c_str());
-        return 2;
-    }
-    std::fprintf(asked ? stdout : stderr,
-                 "tessera tokenizer train --kind bpe --vocab 8000 corpus.txt -o DIR   learns a tokenizer\n"
-                 "See tessera tokenizer train --help.\n");
-    return asked ? 0 : 2;
+    constexpr Subcommand commands[] = {{"train", "CORPUS… -o DIR", "learn a tokenizer from texts", train}};
+    return run_group({.name = "tokenizer",
+                      .summary = "Tokenizers of your own.",
+                      .example = "tessera tokenizer train --kind bpe --vocab 8000 corpus.txt -o DIR",
+                      .commands = commands},
+                     arguments);
 }
 
 }  // namespace tessera::cli
