@@ -1,6 +1,8 @@
 #include "tessera/core/error.h"
 
-#include <cstdio>
+#include <fmt/format.h>
+
+#include <iterator>
 
 namespace tessera {
 namespace {
@@ -15,10 +17,6 @@ std::string without_zeros(const std::string& text) {
 
 Error::Error(const std::string& text) : std::runtime_error(without_zeros(text)) {}
 
-void append_text(std::string& text, double part) {
-    char buffer[32];
-    std::snprintf(buffer, sizeof buffer, "%.9g", part);
-    text += buffer;
-}
+void append_text(std::string& text, double part) { fmt::format_to(std::back_inserter(text), "{:.9g}", part); }
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 #include "tessera/formats/atomic_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -96,9 +97,7 @@ std::string random_digits() {
     static std::mutex mutex;
     static std::random_device chance;
     const std::lock_guard lock(mutex);
-    char text[digits + 1];
-    std::snprintf(text, sizeof text, "%08x", static_cast<unsigned>(chance()));
-    return text;
+    return fmt::format("{:0{}x}", chance(), digits);
 }
 
 bool is_temporary_name(std::string_view name) {

@@ -1,4 +1,4 @@
-#include <cstdio>
+#include <fmt/format.h>
 
 #include "tessera/formats/atomic_file.h"
 #include "tessera/formats/checkpoint.h"
@@ -11,9 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string shard_name(std::size_t index, std::size_t count) {
-    char name[64];
-    std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", index + 1, count);
-    return name;
+    return fmt::format("model-{:05}-of-{:05}.safetensors", index + 1, count);
 }
 
 std::int64_t bytes_in(const Tensor& tensor, const WriteOptions& options) {

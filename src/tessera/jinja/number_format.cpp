@@ -1,8 +1,9 @@
 #include "tessera/jinja/number_format.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "tessera/core/error.h"
 #include "tessera/jinja/code_points.h"
@@ -17,12 +18,8 @@ std::string formatted_float(double number, char form, int precision, bool altern
         const std::string name = std::isnan(number) ? (upper ? "NAN" : "nan") : (upper ? "INF" : "inf");
         return (number < 0 ? "-" : "") + name;
     }
-    const std::string pattern = std::string(alternate ? "%#.*" : "%.*") + form;
-    const int size = std::snprintf(nullptr, 0, pattern.c_str(), precision, number);
-    std::string text(static_cast<std::size_t>(size) + 1, '\0');
-    std::snprintf(text.data(), text.size(), pattern.c_str(), precision, number);
-    text.pop_back();
-    return text;
+    const std::string pattern = std::string(alternate ? "{:#.{}" : "{:.{}") + form + "}";
+    return fmt::format(fmt::runtime(pattern), number, precision);
 }
 
 std::string formatted_whole(std::int64_t number, char form) {

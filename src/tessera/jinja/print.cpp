@@ -1,8 +1,9 @@
 #include "tessera/jinja/print.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 
 #include "tessera/jinja/code_points.h"
 #include "tessera/jinja/loop.h"
@@ -15,14 +16,10 @@ namespace {
 void append_repr(TextBuilder& out, const Value& value);
 
 void append_escape(TextBuilder& out, char32_t point) {
-    char escape[16];
-    if (point < 0x100)
-        std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned>(point));
-    else if (point < 0x10000)
-        std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(point));
-    else
-        std::snprintf(escape, sizeof escape, "\\U%08x", static_cast<unsigned>(point));
-    out.append(escape);
+    const auto code = static_cast<std::uint32_t>(point);
+    out.append(code < 0x100     ? fmt::format("\\x{:02x}", code)
+               : code < 0x10000 ? fmt::format("\\u{:04x}", code)
+                                : fmt::format("\\U{:08x}", code));
 }
 
 void append_quoted(TextBuilder& out, std::string_view text) {

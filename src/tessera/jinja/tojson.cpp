@@ -1,7 +1,8 @@
 // The filter tojson as chat templates know it: Python's json.dumps(value, ensure_ascii=False, …), nothing escaped for
 // HTML.
+#include <fmt/format.h>
+
 #include <cmath>
-#include <cstdio>
 
 #include "tessera/jinja/code_points.h"
 #include "tessera/jinja/compare.h"
@@ -106,11 +107,7 @@ class Writer {
         out_.append('}');
     }
 
-    void append_escape(unsigned unit) {
-        char escape[8];
-        std::snprintf(escape, sizeof escape, "\\u%04x", unit & 0xFFFFu);
-        out_.append(escape);
-    }
+    void append_escape(unsigned unit) { out_.append(fmt::format("\\u{:04x}", unit & 0xFFFFu)); }
 
     void append_text(std::string_view text) {
         runtime_.walk(text.size());

@@ -1,5 +1,6 @@
 #include "tessera/cli/terminal/terminal.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -20,9 +21,8 @@ std::string coloured(const char* code, const std::string& text) {
 }
 
 std::string three_digits(double number, const char* unit) {
-    char text[64];
-    std::snprintf(text, sizeof text, number < 9.995 ? "%.2f%s" : number < 99.95 ? "%.1f%s" : "%.0f%s", number, unit);
-    return text;
+    const int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
+    return fmt::format("{:.{}f}{}", number, decimals, unit);
 }
 
 }  // namespace

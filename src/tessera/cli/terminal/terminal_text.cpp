@@ -1,6 +1,6 @@
 #include "tessera/cli/terminal/terminal_text.h"
-#include "tessera/text/utf8.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 #include <utf8proc.h>
 
@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "tessera/cli/terminal/terminal.h"
+#include "tessera/text/utf8.h"
 
 namespace tessera::cli {
 namespace {
@@ -20,12 +21,6 @@ bool turns_around(std::int32_t code) {
 
 // Controls of ASCII and of Latin-1, among them U+009B, which begins an order as ESC [ does.
 bool is_obeyed(std::int32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0) || turns_around(code); }
-
-std::string written_out(const char* form, std::uint32_t value) {
-    char text[16];
-    std::snprintf(text, sizeof text, form, value);
-    return text;
-}
 
 // How many bytes the character that begins with this one has; 1 where none can begin so.
 std::size_t length_of(unsigned char lead) { return lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1; }
@@ -45,7 +40,7 @@ struct Forms {
     const char* narrow;     // of a character below U+0100
     const char* character;  // of the others
 };
-constexpr Forms plain_forms{"\\x%02x", "\\x%02x", "\\u%04x"}, json_forms{"\\u%04x", "\\u%04x", "\\u%04x"};
+constexpr Forms plain_forms{"\\x{:02x}", "\\x{:02x}", "\\u{:04x}"}, json_forms{"\\u{:04x}", "\\u{:04x}", "\\u{:04x}"};
 
 std::string with_controls_written_out(std::string_view text, bool keep_lines, const Forms& forms = plain_forms) {
     std::string out;
@@ -56,11 +51,12 @@ std::string with_controls_written_out(std::string_view text, bool keep_lines, co
         const std::size_t count = length > 0 ? static_cast<std::size_t>(length) : 1;
         const bool ends_line = keep_lines && (code == '\n' || code == '\t' || text.substr(at).starts_with("\r\n"));
         if (length <= 0)
-            out += written_out(forms.byte, bytes[at]);
+            out += fmt::format(fmt::runtime(forms.byte), bytes[at]);
         else if (ends_line || !is_obeyed(code))
             out += text.substr(at, count);
         else
-            out += written_out(code < 0x100 ? forms.narrow : forms.character, static_cast<std::uint32_t>(code));
+            out += fmt::format(fmt::runtime(code < 0x100 ? forms.narrow : forms.character),
+                               static_cast<std::uint32_t>(code));
         at += count;
     }
     return out;
