@@ -165,9 +165,10 @@ TEST_F(Refusals, FilesThatAreEmptyOrCutOff) {
         EXPECT_NE(run.err.find("the file ends within it: 4 bytes are expected, 0 are there"), run.err.npos) << run.err;
     }
     expect_refusal(1, {"inspect", folder.write("none.json", "")}, {"none.json: is empty; JSON is expected"});
-    expect_refusal(1, {"inspect", folder.write("words.json", "hello")}, {"words.json: line 1, byte 0: no JSON: "});
+    expect_refusal(1, {"inspect", folder.write("words.json", "hello")},
+                   {"words.json: column 1: expected a value", "found 'h'"});
     expect_refusal(1, {"inspect", folder.write("comma.json", "{\"a\": 1,}")},
-                   {"comma.json: line 1, byte 8: no JSON object key: "});
+                   {"comma.json: column 9: expected a key in quotes"});
     expect_refusal(1, {"regress", folder.write("zero.tsv", std::string_view("a\0b\t1\n", 6))},
                    {"zero.tsv", "no text", "byte 1"});
 }

@@ -86,22 +86,24 @@ TEST(Json, StringsComeBack) {
 }
 
 TEST(Json, ErrorsSayWhere) {
-    expect_refused("{\n  \"a\": 1,\n  \"b\": }", {"line 3", "byte 19"});
+    expect_refused("{\n  \"a\": 1,\n  \"b\": }", {"line 3, column 8: expected a value", "found '}'"});
     expect_refused("", {"is empty"});
     expect_refused(" \n\t", {"is empty"});
-    expect_refused("hello", {"line 1, byte 0: no JSON: "});
-    expect_refused("{\"a\": 1,}", {"byte 8: no JSON object key: "});
-    expect_refused("[1, 2", {"line 1"});
-    expect_refused("{} x", {"byte 3"});
-    expect_refused("[1] // note", {"byte 4"});
-    expect_refused("{'a': 1}", {"byte 1"});
-    expect_refused("[1,]", {"byte 3"});
-    expect_refused("[01]", {"byte 2"});
+    expect_refused("hello", {"column 1: expected a value", "found 'h'"});
+    expect_refused("{\"a\": 1,}", {"column 9: expected a key in quotes, found '}'"});
+    expect_refused("[1, 2", {"column 6: expected ',' or ']', found the end"});
+    expect_refused("{} x", {"column 4: expected nothing after the value, found 'x'"});
+    expect_refused("[1] // note", {"column 5: expected nothing after the value"});
+    expect_refused("{'a': 1}", {"column 2: expected a key in quotes, found '''"});
+    expect_refused("[1,]", {"column 4: expected a value"});
+    expect_refused("[01]", {"column 3"});
+    expect_refused(R"(["\x"])", {"column 4: invalid string"});
+    expect_refused("[-]", {"column 3: invalid number"});
     expect_refused(std::string_view("{}\0x", 4), {"byte 2", "zero byte"});
 }
 
 TEST(Json, RefusesWhatPythonWritesBeyondJson) {
-    expect_refused(R"({"a": NaN})", {"byte 6", "NaN is no JSON number"});
+    expect_refused(R"({"a": NaN})", {"column 7", "NaN is no JSON number"});
     expect_refused(R"({"a": Infinity})", {"Infinity is no JSON number"});
     expect_refused(R"({"a": -Infinity})", {"Infinity is no JSON number"});
     expect_refused("[1e999]", {"number overflow"});

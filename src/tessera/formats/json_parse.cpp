@@ -41,8 +41,7 @@ class JsonBuilder {
     }
     bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
         const std::size_t byte = std::min(position > 0 ? position - 1 : 0, text_.size());
-        const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
-        fail(source_, ": line ", line, ", byte ", byte, ": ", reason(byte, error.what()));
+        fail(source_, ": ", place_of(byte), ": ", reason(byte, error.what()));
     }
 
    private:
@@ -99,21 +98,41 @@ class JsonBuilder {
             fail(source_, ": key ", Json(list[twice->second].key), " is given twice in one object");
     }
 
-    // The parser's text without its own prefix and without the bytes it read, which may be long or no text at all.
-    std::string reason(std::size_t byte, std::string what) const {
+    // Where the text has one line alone, as those of JSON lines have, the column says all.
+    std::string place_of(std::size_t byte) const {
+        const std::string_view before = text_.substr(0, byte);
+        const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+        const std::size_t column = byte - (before.rfind('\n') + 1) + 1;
+        const bool is_one_line = text_.substr(0, text_.find_last_not_of(" \t\r\n") + 1).find('\n') == text_.npos;
+        return is_one_line ? text_of("column ", column) : text_of("line ", line, ", column ", column);
+    }
+
+    // In words: the parser's text quotes the bytes that it read, which may be long or no text at all.
+    std::string reason(std::size_t byte, const std::string& what) const {
         for (const std::string_view word : {"NaN", "Infinity"})
             if (text_.substr(byte).starts_with(word)) return text_of(word, " is no JSON number");
-        for (const std::string_view tail : {"; last read", " parsing '"}) what = what.substr(0, what.find(tail));
-        for (const std::string_view head : {"] ", ": "}) {
-            const std::size_t end = what.find(head);
-            if (end != std::string::npos) what = what.substr(end + head.size());
+        if (what.find("number overflow") != what.npos) return "number overflow: more than a float of 64 bits holds";
+        constexpr std::pair<std::string_view, const char*> wanted[] = {
+            {"parsing object key", "a key in quotes"},
+            {"parsing object separator", "':' after a key"},
+            {"parsing object", "',' or '}'"},
+            {"parsing array", "',' or ']'"},
+            {"parsing value - unexpected", "a value: a string, a number, true, false, null, [ or {"},
+            {"invalid literal", "a value: a string, a number, true, false, null, [ or {"},
+            {"", "JSON"}};
+        const auto entry = std::find_if(std::begin(wanted), std::end(wanted),
+                                        [&](const auto& one) { return what.find(one.first) != what.npos; });
+        for (const std::string_view kind : {"invalid string: ", "invalid number; "}) {
+            const std::size_t begin = what.find(kind);
+            if (begin != what.npos && text_.size() > byte) return what.substr(begin, what.find("; last read") - begin);
         }
-        // "syntax error while parsing object key - unexpected '}'; expected …"
-        constexpr std::string_view error = "syntax error while parsing ", dash = " - ";
-        const std::size_t end = what.find(dash);
-        if (!what.starts_with(error) || end == what.npos) return what;
-        const std::string part = what.substr(error.size(), end - error.size());
-        return text_of(part == "value" ? "no JSON" : text_of("no JSON ", part), ": ", what.substr(end + dash.size()));
+        const bool is_plain = byte < text_.size() && text_[byte] > ' ' && text_[byte] < 0x7f;
+        const std::string found = byte >= text_.size() ? "the end"
+                                  : is_plain
+                                      ? text_of("'", std::string(1, text_[byte]), "'")
+                                      : text_of("byte ", static_cast<int>(static_cast<unsigned char>(text_[byte])));
+        const bool is_over = values_ > 0 && open_.empty();
+        return text_of("expected ", is_over ? "nothing after the value" : entry->second, ", found ", found);
     }
 
     std::string_view text_;
