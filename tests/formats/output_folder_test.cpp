@@ -70,6 +70,46 @@ TEST(OutputFolder, WhatIsThereIsReplacedOnlyWhenAsked) {
     expect_error([&] { write_model(folder / "mine", "new"); }, {"mine", "not empty", "notes.txt"});
 }
 
+// A training's lock, as training takes it.
+class RunLock {
+   public:
+    explicit RunLock(const fs::path& folder)
+        : file_(::open((folder / run_lock_name).c_str(), O_RDWR | O_CREAT, 0666)),
+          taken_(::flock(file_, LOCK_EX | LOCK_NB) == 0) {}
+    ~RunLock() { ::close(file_); }
+    bool taken() const { return taken_; }
+
+   private:
+    int file_;
+    bool taken_;
+};
+
+TEST(OutputFolder, NoTrainingBeginsInAFolderThatIsReplaced) {
+    const TemporaryFolder folder;
+    write_model(folder / "run", "old");
+    folder.write(std::string("run/") + run_lock_name, "");
+    OutputFolder out(folder / "run", {.overwrite = true});
+    EXPECT_FALSE(RunLock(folder / "run").taken());
+    write_file(out.path() / "config.json", "new");
+    out.commit();
+    EXPECT_EQ(folder.read("run/config.json"), "new");
+}
+
+TEST(OutputFolder, ATrainingThatHasBegunMeanwhileIsNotReplaced) {
+    const TemporaryFolder folder;
+    write_model(folder / "run", "old");
+    {
+        OutputFolder out(folder / "run", {.overwrite = true});
+        write_file(out.path() / "config.json", "new");
+        const RunLock training(folder / "run");
+        EXPECT_TRUE(training.taken());
+        expect_error([&] { out.commit(); }, {"run", "a training has begun"});
+    }
+    EXPECT_EQ(folder.read("run/config.json"), "old");
+    write_model(folder / "run", "new", {.overwrite = true});
+    EXPECT_EQ(folder.read("run/config.json"), "new");
+}
+
 TEST(OutputFolder, OtherFilesStayAndOldOnesGo) {
     const TemporaryFolder folder;
     folder.write("secret", "secret");

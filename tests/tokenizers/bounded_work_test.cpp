@@ -13,6 +13,7 @@
 #include "support/temporary_folder.h"
 #include "tessera/formats/json.h"
 #include "tessera/tokenizers/json/tokenizer_json.h"
+#include "tessera/tokenizers/limits.h"
 #include "tessera/tokenizers/sentencepiece/sentencepiece.h"
 #include "tessera/tokenizers/structures/token_matcher.h"
 #include "tessera/tokenizers/text_work.h"
@@ -309,6 +310,57 @@ TEST(Models, SettleLongTextsToTheSamePath) {
             expected.push_back(static_cast<std::int64_t>(last[at]));
     std::reverse(expected.begin(), expected.end());
     EXPECT_EQ(make_sentencepiece(file, {}, "test.model")->encode(text), expected);
+}
+
+// Pairs are merged one after the other, the first rule first, as the algorithm is told in papers.
+Ids merged_by_rules(const std::string& text, const std::vector<std::pair<std::string, std::string>>& rules,
+                    const std::vector<std::string>& tokens) {
+    std::vector<std::string> pieces;
+    for (const char c : text) pieces.emplace_back(1, c);
+    for (const auto& [left, right] : rules) {
+        std::vector<std::string> merged;
+        for (std::size_t i = 0; i < pieces.size(); ++i)
+            if (i + 1 < pieces.size() && pieces[i] == left && pieces[i + 1] == right)
+                merged.push_back(left + pieces[i++ + 1]);
+            else
+                merged.push_back(pieces[i]);
+        pieces = std::move(merged);
+    }
+    Ids ids;
+    for (const std::string& piece : pieces)
+        ids.push_back(std::find(tokens.begin(), tokens.end(), piece) - tokens.begin());
+    return ids;
+}
+
+TEST(Models, CutLongTextsOfBytesWhereNoTokenReachesAcross) {
+    const std::vector<std::string> tokens{"a", "b", "c", "ab", "aba", "bb", "abab"};
+    const std::vector<std::pair<std::string, std::string>> rules{{"a", "b"}, {"ab", "a"}, {"b", "b"}, {"ab", "ab"}};
+    Json vocabulary = Json::object(), merges = Json::array();
+    for (std::size_t id = 0; id < tokens.size(); ++id) vocabulary.set(tokens[id], id);
+    for (const auto& [left, right] : rules) merges.push_back(left + " " + right);
+    const Json file =
+        Json::object()
+            .set("model", Json::object().set("type", "BPE").set("vocab", vocabulary).set("merges", merges))
+            .set("pre_tokenizer", to_json(R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false})"));
+    std::mt19937 random(7);
+    std::string text;
+    while (text.size() < 100'000) text += "abc"[random() % 16 == 0 ? 2 : random() % 2];
+    EXPECT_EQ(parse_tokenizer_json(file, "tokenizer.json")->encode(text), merged_by_rules(text, rules, tokens));
+}
+
+TEST(Models, RefuseWordsThatFillTheMemory) {
+    testing::expect_error([] { file_with("normalizer", {})->encode(run_of_a(limits::longest_word + 1)); },
+                          {"16777217", "16777216"});
+}
+
+TEST(AddedTokens, WalkThroughARunOfSpacesOnce) {
+    Json list = Json::array();
+    list.push_back(to_json(R"({"id": 9, "content": "\n", "rstrip": true, "lstrip": true, "single_word": false,
+        "normalized": false, "special": false})"));
+    constexpr std::size_t spaces = 1'000'000;  // of those that are tokens
+    Ids expected(spaces, 9);
+    expected.push_back(0);
+    EXPECT_EQ(file_with("added_tokens", list)->encode(std::string(spaces, '\n') + "a"), expected);
 }
 
 TEST(Models, HaveNoLongAffixes) {

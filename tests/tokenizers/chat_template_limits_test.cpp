@@ -116,6 +116,9 @@ TEST(ChatTemplateLimits, ValuesNestedToAnyDepthAreFreed) {
 TEST(ChatTemplateLimits, WorkIsPaidByTheBytesItTouches) {
     const char* const operations[] = {"t == u",
                                       "t != u",
+                                      "1.7e308|round(400)",
+                                      "[5e-324]|map('round', 400)|list",
+                                      "strftime_now('%s%s%s%s')",
                                       "t < u",
                                       "t >= u",
                                       "(t,) == (u,)",

@@ -124,7 +124,7 @@ TEST(Files, WhatIsNoTokenizerIsRefused) {
     expect_error([&] { open_tokenizer(folder / "absent"); }, {"absent", "no such file"});
     expect_error([&] { open_tokenizer(folder.write("x.bmp", "BM")); }, {"x.bmp", "no kind of tokenizer file"});
     folder.write("tokenizer.json", "{");
-    expect_error([&] { open_tokenizer(folder.path()); }, {"tokenizer.json", "line 1"});
+    expect_error([&] { open_tokenizer(folder.path()); }, {"tokenizer.json", "column 2"});
 }
 
 GgufBuilder byte_level_gguf(const std::string& pre) {

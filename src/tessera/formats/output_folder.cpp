@@ -75,9 +75,8 @@ OutputFolder::OutputFolder(const fs::path& folder, OutputOptions options)
     refuse_inputs_in(folder_, options_.inputs, options_.is_own, shown_);
     const fs::path around = folder_.parent_path();
     if (!options_.holds_run_lock && is_there(folder_ / run_lock_name)) {
-        int lock = locked(folder_ / run_lock_name, 0);
-        check(lock >= 0, shown_, ": a training is at work in it");
-        unlock(lock);
+        run_lock_ = locked(folder_ / run_lock_name);
+        check(run_lock_ >= 0, shown_, ": a training is at work in it");
     }
 
     // What killed programs have left.
@@ -131,10 +130,22 @@ OutputFolder::~OutputFolder() {
     if (!staging_.empty()) {
         remove_hidden(staging_);
         if (old_lock_ >= 0) fs::remove(folder_ / replaced_mark, error);
+        if (made_run_lock_) fs::remove(folder_ / run_lock_name, error);
         remove_made();
     }
     unlock(lock_);
     unlock(old_lock_);
+    unlock(run_lock_);
+}
+
+// From here on no training begins in the folder that is replaced.
+void OutputFolder::take_run_lock() {
+    if (options_.holds_run_lock || run_lock_ >= 0 || !exists_) return;
+    made_run_lock_ = !is_there(folder_ / run_lock_name);
+    run_lock_ = locked(folder_ / run_lock_name, O_CREAT);
+    if (run_lock_ >= 0) return;
+    made_run_lock_ = false;
+    fail(shown_, ": a training has begun in it meanwhile");
 }
 
 void OutputFolder::commit() {
@@ -146,6 +157,7 @@ void OutputFolder::commit() {
         check(!is_folder(folder_ / below), shown_, ": ", below.string(),
               " is a folder, where a file of that name is to be written");
     flush_folder(staging_);
+    take_run_lock();
     if (!exists_)
         commit_as_new();
     else if (inside_)
@@ -183,6 +195,7 @@ void OutputFolder::commit_by_exchange() {
         }
     }
     staging_ = old;
+    if (made_run_lock_) ::unlink((old / run_lock_name).c_str());
     ::unlink((folder_ / unfinished_mark).c_str());
     flush_folder(folder_.parent_path());
     clear_old(old);
@@ -213,6 +226,7 @@ void OutputFolder::commit_inside() {
         fs::create_directories((folder_ / below).parent_path());
         move(staging_ / below, folder_ / below);
     }
+    if (made_run_lock_) ::unlink((folder_ / run_lock_name).c_str());
     flush_folder(folder_);
     std::error_code error;
     remove_hidden(staging_);
@@ -224,6 +238,7 @@ void OutputFolder::commit_inside() {
 void OutputFolder::link_others(const fs::path& below) const {
     for (const fs::path& name : names_in(folder_ / below)) {
         const fs::path inner = below / name, from = folder_ / inner, to = staging_ / inner;
+        if (made_run_lock_ && inner == run_lock_name) continue;
         if (is_folder(from)) {
             const bool made = !is_there(to) && ::mkdir(to.c_str(), 0777) == 0, was_empty = names_in(from).empty();
             if (!is_folder(to)) continue;

@@ -17,7 +17,7 @@ struct OutputOptions {
     bool overwrite = false;                          // otherwise the folder has to be empty, or not there
     std::vector<std::filesystem::path> inputs = {};  // what is read is not replaced
     IsOwn is_own = is_model_file;                    // what is replaced
-    bool holds_run_lock = false;                     // otherwise a folder in which a training is at work is refused
+    bool holds_run_lock = false;  // otherwise a folder in which a training is at work is refused, and none begins in it
 };
 
 constexpr const char* run_lock_name = ".tessera-run";  // stands in a run's folder, and is locked while it is at work
@@ -38,6 +38,7 @@ class OutputFolder {
     void commit();
 
    private:
+    void take_run_lock();
     void remove_made() const;
     void commit_as_new();
     void commit_by_exchange();
@@ -52,7 +53,8 @@ class OutputFolder {
     OutputOptions options_;
     std::vector<std::filesystem::path> written_;  // by the caller: files below the folder
     bool exists_ = false, inside_ = false;
-    int lock_ = -1, old_lock_ = -1;
+    int lock_ = -1, old_lock_ = -1, run_lock_ = -1;
+    bool made_run_lock_ = false;
 };
 
 }  // namespace tessera::formats

@@ -8,7 +8,7 @@ namespace tessera::jinja {
 struct Limits {
     std::int64_t steps = 10'000'000;
     std::int64_t bytes = std::int64_t{256} << 20;  // of all values made, over the whole rendering
-    std::int64_t output = std::int64_t{64} << 20;  // bytes of text
+    std::int64_t output = std::int64_t{16} << 20;  // bytes of text: far more than any model reads
     int depth = 1000;                              // of evaluations within evaluations: the stack
 };
 

@@ -127,7 +127,7 @@ double rounded(double number, std::int64_t precision) {
     return result;
 }
 
-Value filter_round(Runtime&, const Value& input, const Arguments& arguments) {
+Value filter_round(Runtime& runtime, const Value& input, const Arguments& arguments) {
     const BoundArguments given(arguments, "round", {"precision", "method"});
     check_defined(input);
     check(input.is_number(), "round: expected a number, found ", input.type_name());
@@ -136,6 +136,8 @@ Value filter_round(Runtime&, const Value& input, const Arguments& arguments) {
     check(method == "common" || method == "ceil" || method == "floor", "round: method must be common, ceil or floor");
     if (method == "common") {
         if (input.is_whole() && precision >= 0) return Value(input.whole());
+        constexpr std::size_t most_digits = 710;  // before and after the point
+        runtime.walk(most_digits);
         const double result = rounded(input.number(), precision);
         return input.is_whole() ? Value(*truncated(result)) : Value(result);
     }

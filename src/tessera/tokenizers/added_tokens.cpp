@@ -23,11 +23,21 @@ std::size_t without_spaces_before(std::string_view text, std::size_t begin, std:
     return std::max(begin, limit);
 }
 
-std::size_t past_spaces(std::string_view text, std::size_t end) {
-    while (end < text.size() && text::is_space(text::character_at(text.data() + end)))
-        end += text::character_length(text[end]);
-    return end;
-}
+// Where spaces end, asked of places that never go back: a run of them is walked through once.
+class PastSpaces {
+   public:
+    explicit PastSpaces(std::string_view text) : text_(text) {}
+    std::size_t operator()(std::size_t at) {
+        if (at < begin_ || at > end_) begin_ = end_ = at;
+        while (end_ < text_.size() && text::is_space(text::character_at(text_.data() + end_)))
+            end_ += text::character_length(text_[end_]);
+        return end_;
+    }
+
+   private:
+    std::string_view text_;
+    std::size_t begin_ = 0, end_ = 0;
+};
 
 }  // namespace
 
@@ -79,6 +89,7 @@ void AddedTokens::split(std::string_view text, Text kind,
                         FunctionRef<void(std::size_t, std::size_t, std::int64_t)> give) const {
     const Matcher& matcher = kind == Text::Raw ? raw_ : normalized_;
     LongestTokens longest(matcher.tokens, text);
+    PastSpaces past_spaces(text);
     std::size_t done = 0;
     for (std::size_t at = 0; !matcher.empty;) {
         at = matcher.next(text, at);
@@ -93,7 +104,7 @@ void AddedTokens::split(std::string_view text, Text kind,
         at = end;
         if (token.single_word && !stands_alone(text, begin, end)) continue;
         if (token.left_strip) begin = without_spaces_before(text, begin, done);
-        if (token.right_strip) end = past_spaces(text, end);
+        if (token.right_strip) end = past_spaces(end);
         if (done < begin) give(done, begin, -1);
         give(begin, end, token.id);
         done = end;

@@ -104,6 +104,7 @@ class Pipeline : public Tokenizer {
         const auto append = [&](Piece word) {
             if (word.text.empty()) return;
             const auto append_part = [&](std::string_view part) {
+                check_word(part);
                 cache.append(part, out, [&] { parts_.model->encode(part, out); });
                 if (out.size() >= much) take(out);
             };

@@ -14,4 +14,9 @@ void TextWork::complain_of_length(const std::string& who) const {
     fail(who, ": makes a text of ", bytes_, " bytes more than ", limits::growth, " times as long");
 }
 
+void check_word(std::string_view word) {
+    check(word.size() <= limits::longest_word, "tokenizer: a part of the text of ", word.size(),
+          " bytes has no place where it may be cut; at most ", limits::longest_word, " are read at once");
+}
+
 }  // namespace tessera::tokenizers

@@ -47,6 +47,9 @@ class TextWork {
     std::uint64_t steps_ = 0;
 };
 
+// Throws where a part of a text that nothing cuts is too long to be taken apart in memory.
+void check_word(std::string_view word);
+
 // The work on the text that this thread has in hand: what an outer scope began, or else what is begun here.
 class WorkScope {
    public:

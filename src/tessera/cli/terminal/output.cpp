@@ -1,6 +1,7 @@
 #include "tessera/cli/terminal/output.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,16 +20,23 @@ namespace {
 
 int output_error = 0;  // why standard output has failed
 
+// The stream remembers that a write has failed and not why; of a pipe that nobody reads the system still knows.
+int reason_of_failure() {
+    pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+    if (::poll(&output, 1, 0) > 0 && (output.revents & POLLERR)) return EPIPE;
+    return errno != 0 ? errno : EIO;
+}
+
 }  // namespace
 
 void check_output() {
-    if (output_error == 0 && std::ferror(stdout)) output_error = errno != 0 ? errno : EIO;
+    if (output_error == 0 && std::ferror(stdout)) output_error = reason_of_failure();
     check(output_error == 0, "standard output: cannot be written: ", std::strerror(output_error));
 }
 
 bool finish_output() {
     if (std::fflush(stdout) != 0 && output_error == 0) output_error = errno;
-    if (output_error == 0 && std::ferror(stdout)) output_error = EIO;
+    if (output_error == 0 && std::ferror(stdout)) output_error = reason_of_failure();
     if (output_error == 0) return true;
     if (output_error != EPIPE)  // who reads has seen enough
         std::fprintf(stderr, "tessera: standard output: cannot be written: %s\n", std::strerror(output_error));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstring>
 
 #include "tessera/core/error.h"
@@ -146,6 +147,7 @@ class Bpe : public Model {
 
     // Only between characters that are tokens: an unknown one may be joined to its neighbours.
     void cut(std::string_view word, FunctionRef<void(std::string_view)> give) const override {
+        if (options_.bytes) return cut_bytes(word, give);
         std::size_t begin = 0;
         if (cuttable_)
             AdjacentPairs::for_each_pair(word, [&](char32_t left, char32_t right, std::size_t at) {
@@ -166,10 +168,33 @@ class Bpe : public Model {
                            : vocabulary_.find(word.substr(at, length)) >= 0;
     }
 
+    // The same for bytes; only so often that each part is worth its own call.
+    void cut_bytes(std::string_view word, FunctionRef<void(std::string_view)> give) const {
+        constexpr std::size_t shortest_part = 1024;
+        const auto byte = [&](std::size_t at) {
+            return static_cast<std::size_t>(static_cast<unsigned char>(word[at]));
+        };
+        std::size_t begin = 0;
+        for (std::size_t at = 1; cuttable_ && at < word.size(); ++at) {
+            if (at - begin < shortest_part || byte_pairs_[byte(at - 1) << 8 | byte(at)] || single_[byte(at - 1)] < 0 ||
+                single_[byte(at)] < 0)
+                continue;
+            give(word.substr(begin, at - begin));
+            begin = at;
+        }
+        give(word.substr(begin));
+    }
+
     void learn_pairs() {
-        cuttable_ = !options_.bytes && options_.continuing_prefix.empty() && options_.end_suffix.empty();
-        for (std::int64_t id = 0; cuttable_ && id < vocabulary_.size(); ++id)
-            if (vocabulary_.has(id)) pairs_.add(vocabulary_.token(id));
+        cuttable_ = options_.continuing_prefix.empty() && options_.end_suffix.empty();
+        for (std::int64_t id = 0; cuttable_ && id < keys().size(); ++id) {
+            if (!keys().has(id)) continue;
+            const std::string_view token = keys().token(id);
+            if (!options_.bytes) pairs_.add(token);
+            for (std::size_t at = 1; options_.bytes && at < token.size(); ++at)
+                byte_pairs_.set(static_cast<std::size_t>(static_cast<unsigned char>(token[at - 1])) << 8 |
+                                static_cast<unsigned char>(token[at]));
+        }
     }
 
     // The tokens as words are written.
@@ -264,6 +289,7 @@ class Bpe : public Model {
     BpeOptions options_;
     MergeTable merges_;
     AdjacentPairs pairs_;
+    std::bitset<256 * 256> byte_pairs_;  // the same of bytes
     bool cuttable_ = false;
     std::int32_t unknown_ = -1;
     std::string complaint_;

@@ -139,6 +139,7 @@ class SentencePiece : public Tokenizer {
         std::size_t begin = 0;
         const auto part = [&](std::size_t end) {
             const std::string_view word = text.substr(begin, end - begin);
+            check_word(word);
             if (!word.empty()) cache->append(word, out, [&] { for_each_merged(word, append); });
             appended();
             begin = end;
