@@ -55,6 +55,29 @@ std::string accuracy_of(const training::Accuracy& answers) {
                        with_separators(answers.total));
 }
 
+// A model that a run owns, as one to generate with, for as long as this lives.
+class LentModel {
+   public:
+    LentModel(const models::Model& model, const tokenizers::Tokenizer& tokenizer, Device device)
+        : model_{.path = model.config.source(),
+                 .config = model.config,
+                 .model = std::unique_ptr<models::Model>(const_cast<models::Model*>(&model)),  // only read
+                 .tokenizer = {std::shared_ptr<void>(), &tokenizer},
+                 .settings = inference::read_generation_settings(
+                     {model.generation_config.is_object() ? model.generation_config : formats::Json::object(),
+                      "generation_config.json"},
+                     model.config),
+                 .device = device} {}
+    ~LentModel() { static_cast<void>(model_.model.release()); }
+    LentModel(const LentModel&) = delete;
+    LentModel& operator=(const LentModel&) = delete;
+
+    const inference::TextModel& text_model() const { return model_; }
+
+   private:
+    inference::TextModel model_;
+};
+
 class Display {
    public:
     Display(const training::Recipe& recipe, const training::SessionOptions& options, bool quiet)
@@ -156,20 +179,22 @@ class Display {
 
     void sample(const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t step) {
         if (quiet_) return;
-        tokenizers::Ids prompt = tokenizer.encode(recipe_.sample_prompt);
-        if (prompt.empty()) prompt.push_back(tokenizer.special.bos.value_or(tokenizer.special.eos.value_or(0)));
-        const auto length = static_cast<std::int64_t>(prompt.size()), context = model.context_length();
-        if (context > 0 && length > context)  // no reason to end the run
-            return say(fmt::format("step {}: sample.prompt has {} tokens, and the model's context is {}", step, length,
-                                   context));
-        models::Batch batch = inference::batch_of({prompt});
-        batch.input_ids = batch.input_ids.to(device_);
-        inference::GenerateOptions options{.max_new_tokens = recipe_.sample_tokens};
-        if (tokenizer.special.eos) options.stop_ids = {*tokenizer.special.eos};
-        const auto generated = inference::generate(model, batch, options);
-        say(fmt::format("step {}:", step));
-        std::istringstream lines(recipe_.sample_prompt + tokenizer.decode(generated.tokens[0], true));
-        for (std::string line; std::getline(lines, line);) say("    " + one_line(line));
+        inference::Prompt prompt{.text = recipe_.sample_prompt, .ids = tokenizer.encode(recipe_.sample_prompt)};
+        if (prompt.ids.empty()) prompt.ids = {tokenizer.special.bos.value_or(tokenizer.special.eos.value_or(0))};
+        const LentModel lent(model, tokenizer, device_);
+        inference::GenerationRequest request{.prompts = {prompt}, .settings = settings_of(lent.text_model())};
+        request.settings->max_new_tokens = recipe_.sample_tokens;
+        request.settings->sampler.do_sample = false;
+        request.settings->beams.count = 1;
+        try {
+            const auto result = inference::Generator(lent.text_model()).generate(request);
+            say(fmt::format("step {}:", step));
+            std::istringstream lines(recipe_.sample_prompt + result.texts[0].text);
+            for (std::string line; std::getline(lines, line);) say("    " + one_line(line));
+        } catch (const inference::PromptTooLong& error) {  // no reason to end the run
+            say(fmt::format("step {}: sample.prompt has {} tokens, and the model's context is {}", step, error.tokens,
+                            error.context));
+        }
     }
 
     void say(const std::string& line) const {

@@ -1,5 +1,5 @@
 // Which turns of a conversation are left out for want of room.
-#include "tessera/inference/chat_turns.h"
+#include "tessera/inference/chat.h"
 
 #include <gtest/gtest.h>
 
