@@ -16,7 +16,7 @@ formats::Json to_json(const std::vector<ChatMessage>& messages) {
 
 Prompt chat_prompt(const TextModel& model, const std::vector<ChatMessage>& messages) {
     check(!model.text().chat_template.empty(), model.path.string(),
-          ": no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); try tessera generate");
+          ": no chat template (chat_template.jinja, or chat_template in tokenizer_config.json)");
     return {.text = tokenizers::render_chat(model.text(), to_json(messages)), .is_whole = true};
 }
 

@@ -61,13 +61,14 @@ class LentModel {
     LentModel(const models::Model& model, const tokenizers::Tokenizer& tokenizer, Device device)
         : model_{.path = model.config.source(),
                  .config = model.config,
-                 .model = std::unique_ptr<models::Model>(const_cast<models::Model*>(&model)),  // only read
                  .tokenizer = {std::shared_ptr<void>(), &tokenizer},
-                 .settings = inference::read_generation_settings(
-                     {model.generation_config.is_object() ? model.generation_config : formats::Json::object(),
-                      "generation_config.json"},
-                     model.config),
-                 .device = device} {}
+                 .device = device} {
+        const bool is_said = model.generation_config.is_object();
+        const formats::Config how(is_said ? model.generation_config : formats::Json::object(),
+                                  "generation_config.json");
+        model_.settings = inference::read_generation_settings(how, model.config);
+        model_.model.reset(const_cast<models::Model*>(&model));  // last: what throws above must not free it
+    }
     ~LentModel() { static_cast<void>(model_.model.release()); }
     LentModel(const LentModel&) = delete;
     LentModel& operator=(const LentModel&) = delete;
@@ -179,22 +180,28 @@ class Display {
 
     void sample(const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t step) {
         if (quiet_) return;
-        inference::Prompt prompt{.text = recipe_.sample_prompt, .ids = tokenizer.encode(recipe_.sample_prompt)};
+        say(fmt::format("step {}:", step));
+        try {
+            std::istringstream lines(recipe_.sample_prompt + continuation(model, tokenizer));
+            for (std::string line; std::getline(lines, line);) say("    " + one_line(line));
+        } catch (const inference::PromptTooLong& error) {  // no reason to end the run, as the next
+            say(fmt::format("    no sample: sample.prompt has {} tokens, and the model's context is {}", error.tokens,
+                            error.context));
+        } catch (const Error& error) {
+            say(fmt::format("    no sample: {}", one_line(error.what())));
+        }
+    }
+
+    // What the model says after the recipe's sample.prompt, the most probable token each time.
+    std::string continuation(const models::Model& model, const tokenizers::Tokenizer& tokenizer) const {
+        inference::Prompt prompt{.ids = tokenizer.encode(recipe_.sample_prompt)};
         if (prompt.ids.empty()) prompt.ids = {tokenizer.special.bos.value_or(tokenizer.special.eos.value_or(0))};
         const LentModel lent(model, tokenizer, device_);
         inference::GenerationRequest request{.prompts = {prompt}, .settings = settings_of(lent.text_model())};
         request.settings->max_new_tokens = recipe_.sample_tokens;
         request.settings->sampler.do_sample = false;
         request.settings->beams.count = 1;
-        try {
-            const auto result = inference::Generator(lent.text_model()).generate(request);
-            say(fmt::format("step {}:", step));
-            std::istringstream lines(recipe_.sample_prompt + result.texts[0].text);
-            for (std::string line; std::getline(lines, line);) say("    " + one_line(line));
-        } catch (const inference::PromptTooLong& error) {  // no reason to end the run
-            say(fmt::format("step {}: sample.prompt has {} tokens, and the model's context is {}", step, error.tokens,
-                            error.context));
-        }
+        return inference::Generator(lent.text_model()).generate(request).texts[0].text;
     }
 
     void say(const std::string& line) const {
