@@ -7,8 +7,9 @@
 #include "support/goldens.h"
 #include "support/letter_tokenizer.h"
 #include "support/tiny_text_model.h"
+#include "tessera/core/device.h"
 #include "tessera/inference/beam_search.h"
-#include "tessera/inference/image_prompt.h"
+#include "tessera/nn/module.h"
 
 namespace tessera::inference {
 namespace {
@@ -52,7 +53,7 @@ struct Told {
     }
 };
 
-TEST(TextGenerator, StreamsWhatItReturnsBySamplingAndByBeams) {
+TEST(Generator, StreamsWhatItReturnsBySamplingAndByBeams) {
     for (const char* config : {tiny_llama, tiny_marian}) {
         const bool translates = config == tiny_marian;
         const TextModel model = tiny(config, translates ? "sentencepiece-unigram" : "byte-fallback-bpe-llama2");
@@ -77,7 +78,7 @@ TEST(TextGenerator, StreamsWhatItReturnsBySamplingAndByBeams) {
     }
 }
 
-TEST(TextGenerator, TokensAreThoseOfTheLoopAndOfTheSearch) {
+TEST(Generator, TokensAreThoseOfTheLoopAndOfTheSearch) {
     const TextModel model = tiny();
     const std::vector<Prompt> prompts{{.text = "Hello big world"}, {.text = "a"}};
     const models::Batch batch = batch_for(model, prompts);
@@ -95,7 +96,7 @@ TEST(TextGenerator, TokensAreThoseOfTheLoopAndOfTheSearch) {
     }
 }
 
-TEST(TextGenerator, StopsAtTheIdsOfTheFilesElseAtTheTokenizersEnd) {
+TEST(Generator, StopsAtTheIdsOfTheFilesElseAtTheTokenizersEnd) {
     TextModel model = tiny();
     const GenerationRequest request{.prompts = {{.text = "Hello"}}, .usual_new_tokens = 12};
     const auto run = [&] { return Generator(model).generate(request).texts[0]; };
@@ -123,7 +124,7 @@ TEST(TextGenerator, StopsAtTheIdsOfTheFilesElseAtTheTokenizersEnd) {
     EXPECT_EQ(settings_of(model).stop_ids, std::vector{whole[2]});
 }
 
-TEST(TextGenerator, EndsBeforeAStopStringBySamplingAndByBeams) {
+TEST(Generator, EndsBeforeAStopStringBySamplingAndByBeams) {
     const TextModel model = tiny();
     for (const std::int64_t beams : {1, 2}) {
         GenerationRequest request{.prompts = {{.text = "Hello"}}, .settings = endless(model, 12)};
@@ -152,7 +153,7 @@ class CountingTokenizer : public testing::LetterTokenizer {
     }
 };
 
-TEST(TextGenerator, PutsEachTextIntoTokensOnce) {
+TEST(Generator, PutsEachTextIntoTokensOnce) {
     TextModel model = tiny();
     const auto tokenizer = std::make_shared<CountingTokenizer>();
     model.tokenizer = tokenizer;
@@ -165,7 +166,7 @@ TEST(TextGenerator, PutsEachTextIntoTokensOnce) {
     }
 }
 
-TEST(TextGenerator, ReadsOfALonePromptWhatIsNew) {
+TEST(Generator, ReadsOfALonePromptWhatIsNew) {
     const TextModel model = tiny();
     Generator generator(model);
     GenerationRequest request{.prompts = {{.ids = {1, 5, 17, 42}}}, .settings = endless(model, 4)};
@@ -184,7 +185,7 @@ TEST(TextGenerator, ReadsOfALonePromptWhatIsNew) {
     EXPECT_EQ(generator.generate(request).timings.reused_tokens, 0);
 }
 
-TEST(TextGenerator, GivesLogProbabilitiesWhereTheyAreAskedFor) {
+TEST(Generator, GivesLogProbabilitiesWhereTheyAreAskedFor) {
     const TextModel model = tiny();
     GenerationRequest request{.prompts = {{.text = "Hello"}}, .settings = endless(model, 3), .log_probabilities = 2};
     std::vector<double> told;
@@ -207,7 +208,7 @@ TEST(TextGenerator, GivesLogProbabilitiesWhereTheyAreAskedFor) {
     expect_error([&] { Generator(model).generate(request); }, {"log-probabilities", "beams"});
 }
 
-TEST(TextGenerator, CanBeCancelledBetweenTokensAndBetweenPartsOfAPrompt) {
+TEST(Generator, CanBeCancelledBetweenTokensAndBetweenPartsOfAPrompt) {
     const TextModel model = tiny();
     Generator generator(model);
     for (const std::int64_t beams : {1, 2}) {
@@ -241,7 +242,7 @@ TEST(TextGenerator, CanBeCancelledBetweenTokensAndBetweenPartsOfAPrompt) {
 }
 
 // What had been read before is not lost.
-TEST(TextGenerator, GoesOnWithAPromptThatWasCancelled) {
+TEST(Generator, GoesOnWithAPromptThatWasCancelled) {
     const TextModel model = tiny();
     Generator generator(model);
     std::vector<std::int64_t> ids{1};
@@ -258,7 +259,28 @@ TEST(TextGenerator, GoesOnWithAPromptThatWasCancelled) {
     EXPECT_EQ(result.texts[0].tokens, Generator(model).generate(request).texts[0].tokens);
 }
 
-TEST(TextGenerator, AShiftKeepsTheTokenThatTextsBeginWith) {
+// Ids, masks and pixels go where the model is, in every way a prompt is read.
+TEST(Generator, GivesTheSameTextsOnACudaDevice) {
+    if (!available(DeviceKind::CUDA)) GTEST_SKIP() << "no CUDA device";
+    const TextModel here = tiny();
+    TextModel there = tiny();
+    nn::move_to(*there.model, cuda);
+    there.device = cuda;
+    Generator first(here), second(there);
+    for (const std::int64_t beams : {1, 2})
+        for (const bool reuse : {false, true})
+            for (const char* more : {"", " and more"}) {  // padded beside another; alone, read on from the caches
+                GenerationRequest request{.settings = endless(here, 6), .reuse_cache = reuse};
+                request.prompts.push_back({.text = text_of("Hello big world", more)});
+                if (!reuse) request.prompts.push_back({.text = "a"});
+                request.settings->beams.count = beams;
+                const auto expected = first.generate(request).texts, found = second.generate(request).texts;
+                for (std::size_t row = 0; row < expected.size(); ++row)
+                    EXPECT_EQ(found[row].tokens, expected[row].tokens);
+            }
+}
+
+TEST(Generator, AShiftKeepsTheTokenThatTextsBeginWith) {
     const TextModel model = tiny();
     const auto run = [&](std::vector<std::int64_t> ids, std::optional<std::int64_t> kept) {
         return Generator(model)
@@ -274,7 +296,7 @@ TEST(TextGenerator, AShiftKeepsTheTokenThatTextsBeginWith) {
     EXPECT_EQ(run(other, {}), run(other, 0));
 }
 
-TEST(TextGenerator, AnswersAboutImages) {
+TEST(Generator, AnswersAboutImages) {
     TextModel model;
     model.path = golden_path("paligemma");
     model.model = models::load(model.path);

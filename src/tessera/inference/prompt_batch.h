@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "tessera/core/error.h"
 #include "tessera/inference/logits_processor.h"
 #include "tessera/models/model.h"
 

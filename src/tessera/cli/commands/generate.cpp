@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <iostream>
 #include <iterator>
+#include <utility>
 
 #include "tessera/cli/arguments/context_arguments.h"
 #include "tessera/cli/arguments/generation_arguments.h"
