@@ -50,6 +50,23 @@ TEST(ChatTurns, AreCountedFewTimes) {
     EXPECT_LE(counted, 15);
 }
 
+TEST(ChatMessages, AreReadAsTheyAreWritten) {
+    const std::vector<ChatMessage> messages{{"system", "Be brief."}, {"user", "a"}, {"assistant", "b"}, {"user", "c"}};
+    const formats::Config file(formats::Json::object().set("messages", to_json(messages)), "saved.json");
+    EXPECT_EQ(to_json(messages_of(file)).dump(), to_json(messages).dump());
+    const auto expect_refused = [](const char* json, const char* field) {
+        testing::expect_error(
+            [&] {
+                messages_of({formats::Json::parse(json, "saved.json"), "saved.json"});
+            },
+            {"saved.json", field});
+    };
+    expect_refused(R"({})", "messages");
+    expect_refused(R"({"messages": "hi"})", "messages");
+    expect_refused(R"({"messages": [{"role": "user"}]})", "messages[0]");
+    expect_refused(R"({"messages": [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}]})", "role");
+}
+
 class ChatOfATinyModel : public ::testing::Test {
    protected:
     ChatOfATinyModel() {

@@ -14,6 +14,21 @@ formats::Json to_json(const std::vector<ChatMessage>& messages) {
     return list;
 }
 
+std::vector<ChatMessage> messages_of(const formats::Config& config) {
+    std::vector<ChatMessage> messages;
+    const formats::Json* list = config.json().find("messages");
+    if (list == nullptr || !list->is_array()) config.reject("messages", "expected a list of messages");
+    for (std::size_t i = 0; i < list->items().size(); ++i) {
+        const formats::Config one(list->items()[i], config.source(), text_of("messages[", i, "]"));
+        ChatMessage message{.role = one.text("role"), .content = one.text("content")};
+        if (message.role != "user" && message.role != "assistant" && !(message.role == "system" && i == 0))
+            one.reject("role",
+                       text_of("expected user or assistant, or system at the beginning, found \"", message.role, "\""));
+        messages.push_back(std::move(message));
+    }
+    return messages;
+}
+
 Prompt chat_prompt(const TextModel& model, const std::vector<ChatMessage>& messages) {
     check(!model.text().chat_template.empty(), model.path.string(),
           ": no chat template (chat_template.jinja, or chat_template in tokenizer_config.json)");

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/formats/json.h"
+#include "tessera/formats/config.h"
 #include "tessera/inference/generator.h"
 
 namespace tessera::inference {
@@ -16,6 +16,8 @@ struct ChatMessage {
 };
 
 formats::Json to_json(const std::vector<ChatMessage>& messages);
+// The field `messages` of a saved conversation or of a request. Throws naming what is no message.
+std::vector<ChatMessage> messages_of(const formats::Config& config);
 // The messages in the model's chat template, up to where the assistant's answer begins. Throws where it has none.
 Prompt chat_prompt(const TextModel& model, const std::vector<ChatMessage>& messages);
 

@@ -26,22 +26,6 @@ void confirm(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str(
 
 std::string counted(std::size_t count, const char* what) { return text_of(count, " ", what, count == 1 ? "" : "s"); }
 
-std::vector<ChatMessage> messages_in(const formats::Config& file) {
-    std::vector<ChatMessage> messages;
-    const Json* list = file.json().find("messages");
-    if (list == nullptr || !list->is_array())
-        file.reject("messages", "expected a list of messages, as /save writes it");
-    for (std::size_t i = 0; i < list->items().size(); ++i) {
-        const formats::Config one(list->items()[i], file.source(), text_of("messages[", i, "]"));
-        ChatMessage message{.role = one.text("role"), .content = one.text("content")};
-        if (message.role != "user" && message.role != "assistant" && !(message.role == "system" && i == 0))
-            one.reject("role",
-                       text_of("expected user or assistant, or system at the beginning, found \"", message.role, "\""));
-        messages.push_back(std::move(message));
-    }
-    return messages;
-}
-
 }  // namespace
 
 const std::vector<ChatSession::Command>& ChatSession::commands() {
@@ -157,7 +141,7 @@ void ChatSession::save(const std::string& file) {
 void ChatSession::load(const std::string& file) {
     check(!file.empty(), "/load: the name of a file is missing");
     const formats::Config saved(Json::read(file), file);
-    std::vector<ChatMessage> messages = messages_in(saved);
+    std::vector<ChatMessage> messages = inference::messages_of(saved);
     std::vector<formats::Image> images;
     std::vector<std::string> paths;
     if (saved.has("images") && inference::looks_at_images(model_)) paths = saved.texts("images");
