@@ -93,7 +93,8 @@ class Search {
     void cancel(Text& text) {
         const Beam& best = text.running.front();
         if (text.finished.empty()) {
-            text.finished.push_back({.score = best.score});
+            const auto length = static_cast<double>(std::max<std::int64_t>(1, generated_));
+            text.finished.push_back({.score = best.score / std::pow(length, options_.beams.length_penalty)});
             text.finished.back().tokens.assign(
                 best.history.ids.begin() + static_cast<std::ptrdiff_t>(best.history.prompt), best.history.ids.end());
         }
