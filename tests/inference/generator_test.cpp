@@ -297,10 +297,7 @@ TEST(Generator, AShiftKeepsTheTokenThatTextsBeginWith) {
 }
 
 TEST(Generator, AnswersAboutImages) {
-    TextModel model;
-    model.path = golden_path("paligemma");
-    model.model = models::load(model.path);
-    model.config = model.model->config;
+    TextModel model = open_text_model(golden_path("paligemma"), {}, cpu, NeedsTokenizer::No);
     model.tokenizer = std::make_shared<testing::LetterTokenizer>();
     const formats::Image images[] = {formats::read_image(golden_path("image-preprocess/picture.png")),
                                      formats::read_image(golden_path("pictures/alpha.png"))};

@@ -17,7 +17,8 @@ std::vector<std::string> answers_of(const inference::TextModel& model, const std
     constexpr std::int64_t longest_answer = 96;
     std::vector<formats::Image> images;
     for (const scenes::Scene& scene : scenes) images.push_back(scene.image);
-    inference::GenerationRequest request{.images = images, .own_image = true, .settings = settings_of(model)};
+    inference::GenerationRequest request{
+        .images = images, .own_image = true, .settings = inference::settings_of(model)};
     for (const scenes::Scene& scene : scenes) request.prompts.push_back({.text = scene.prefix});
     request.settings->max_new_tokens = longest_answer;
     request.settings->sampler.do_sample = false;

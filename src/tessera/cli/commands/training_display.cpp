@@ -197,7 +197,8 @@ class Display {
         inference::Prompt prompt{.ids = tokenizer.encode(recipe_.sample_prompt)};
         if (prompt.ids.empty()) prompt.ids = {tokenizer.special.bos.value_or(tokenizer.special.eos.value_or(0))};
         const LentModel lent(model, tokenizer, device_);
-        inference::GenerationRequest request{.prompts = {prompt}, .settings = settings_of(lent.text_model())};
+        inference::GenerationRequest request{.prompts = {prompt},
+                                             .settings = inference::settings_of(lent.text_model())};
         request.settings->max_new_tokens = recipe_.sample_tokens;
         request.settings->sampler.do_sample = false;
         request.settings->beams.count = 1;

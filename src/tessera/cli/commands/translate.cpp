@@ -78,7 +78,9 @@ int translate_command(const std::vector<std::string>& arguments) {
             prompts.push_back({.text = before + texts[i]});
         const std::vector<inference::GeneratedText> done =
             generator.generate({.prompts = prompts, .settings = settings, .stops = how.stops, .context = rule}).texts;
-        if (!alignment.empty()) formats::write_file(alignment, alignment_svg(align(model, prompts[0], done[0].tokens)));
+        if (!alignment.empty())
+            formats::write_file(alignment,
+                                inference::alignment_svg(inference::align(model, prompts[0], done[0].tokens)));
         for (std::size_t i = 0; i < done.size(); ++i) {
             tokens += done[i].tokens.size();
             stopped += done[i].ending == inference::Ending::Context;
