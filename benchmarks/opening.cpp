@@ -7,7 +7,7 @@
 
 #include "benchmarks/support.h"
 #include "tessera/core/memory.h"
-#include "tessera/inference/generator.h"
+#include "tessera/inference/token_loop.h"
 #include "tessera/models/catalog.h"
 
 namespace tessera::benchmarks {

@@ -114,6 +114,19 @@ TEST(IncludeRules, ThirdPartyHeadersStandInSourceFilesOnly) {
     }
 }
 
+// Commands, evaluation and training ask inference/generator.h or chat.h for texts, so that all of them end, stop and
+// count alike. Parity compares the loop itself.
+TEST(IncludeRules, TextIsGeneratedInOnePlace) {
+    const std::set<std::string> inside = {"token_loop", "beam_search", "prefix_cache", "prompt_batch",
+                                          "sampler",    "detokenizer", "stop_strings", "logits_processor"};
+    for (const Include& include : includes()) {
+        if (room_of(include.header) != "inference" || starts_with(include.file, "inference/")) continue;
+        if (starts_with(include.file, "parity/")) continue;
+        const std::string part = fs::path(include.header).stem().string();
+        EXPECT_FALSE(inside.count(part)) << include.file << " includes " << include.header;
+    }
+}
+
 TEST(IncludeRules, NothingAsksWhetherCudaIsThere) {
     const std::regex asks(R"(^\s*#\s*(if|ifdef|ifndef|elif)\b.*CUDA.*)");
     for (const fs::path& path : sources())

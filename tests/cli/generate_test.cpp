@@ -67,6 +67,37 @@ TEST_F(Generate, StreamsTheTextThatJsonGives) {
     EXPECT_EQ(empty.find("prompt_tokens")->as_integer(), 1);
 }
 
+TEST_F(Generate, EchoesThePromptWhetherSampledOrSearchedFor) {
+    const std::string path = decoder();
+    for (const char* beams : {"1", "2"}) {
+        const std::vector<std::string> words{"generate", path, "Hello big world", "--max-new", "6", "--beams", beams};
+        std::vector<std::string> echoed = words;
+        echoed.push_back("--echo");
+        EXPECT_EQ(expect_success(echoed).out, "Hello big world" + expect_success(words).out);
+        EXPECT_EQ(expect_success(words).out, text_of(to_json(words)) + "\n");
+    }
+}
+
+TEST_F(Generate, StopsWhereTheTokenizerDoesIfTheFilesDoNotSay) {
+    const std::string path = decoder();
+    const Json whole = to_json({"generate", path, "Hello", "--max-new", "8", "--ignore-stop"});
+    const std::int64_t second = whole.find("tokens")->items()[0].items()[1].as_integer();
+    Json config = Json::read(path + "/config.json");
+    config.set("eos_token_id", Json());
+    config.write(path + "/config.json");
+    fs::remove(path + "/generation_config.json");
+    const Json tokenizer = Json::read(path + "/tokenizer.json");
+    std::string text;
+    for (const auto& [token, id] : tokenizer.find("model")->find("vocab")->members())
+        if (id.as_integer() == second) text = token;
+    Json::object().set("eos_token", text).write(path + "/tokenizer_config.json");
+    const Json stopped = to_json({"generate", path, "Hello", "--max-new", "8"});
+    EXPECT_LE(stopped.find("tokens")->items()[0].items().size(), 2u);
+    EXPECT_EQ(stopped.find("answers")->items()[0].find("ending")->as_string(), "stop");
+    const Json ignored = to_json({"generate", path, "Hello", "--max-new", "8", "--ignore-stop"});
+    EXPECT_EQ(*ignored.find("tokens"), *whole.find("tokens"));
+}
+
 TEST_F(Generate, PromptsOfABatchGetWhatTheyGetAlone) {
     const std::string path = decoder();
     const Json both = to_json({"generate", path, "Hello", "A much longer prompt than that", "--max-new", "8"});

@@ -67,5 +67,18 @@ TEST(ScenesTiny, IsMarkedByItsAnswers) {
     EXPECT_GT(said.find("where")->find("exact_match")->as_number(), 0.8);
 }
 
+TEST(ScenesTiny, MarkedAnswersEndAtTheIdsOfItsFiles) {
+    const SceneSet set;
+    const std::string file = set.file(R"("size": 112, "seed": 9, "fonts": [], "tasks": {"where": 1})").string();
+    const std::string copy = set.folder / "model";
+    std::filesystem::copy(model, copy);
+    formats::Json every_id = formats::Json::array();
+    for (std::int64_t id = 0; id < 5000; ++id) every_id.push_back(id);
+    formats::Json::object().set("eos_token_id", std::move(every_id)).write(copy + "/generation_config.json");
+    const Answer answer = expect_success({"scenes", "score", copy, file, "--count", "10", "--json"});
+    const formats::Json said = formats::Json::parse(answer.out, "out");
+    EXPECT_EQ(said.find("where")->find("exact_match")->as_number(), 0);
+}
+
 }  // namespace
 }  // namespace tessera::testing

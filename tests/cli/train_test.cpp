@@ -346,6 +346,24 @@ TEST_F(Train, SamplesKeepTheirLines) {
     EXPECT_NE(out.find("step 1:\n    one\n    two"), out.npos) << out;
 }
 
+TEST_F(Train, SamplesEndAtTheIdsOfTheModelsFiles) {
+    const auto sample = [&](const std::string& to) {
+        const std::string out =
+            expect_success(finetune(to, {"steps=1", "sample.every=1", "sample.tokens=8", "sample.prompt=one two"})).out;
+        const std::size_t begin = out.find("step 1:\n");
+        EXPECT_NE(begin, out.npos) << out;
+        return out.substr(begin + 8, out.find('\n', begin + 8) - begin - 8);
+    };
+    EXPECT_NE(sample("free"), "    one two");
+    Json every_id = Json::array();
+    for (std::int64_t id = 0; id < 1100; ++id) every_id.push_back(id);
+    Json::object().set("eos_token_id", std::move(every_id)).write(model() + "/generation_config.json");
+    EXPECT_EQ(sample("ended"), "    one two");
+    // A sample that cannot be had does not end the run.
+    Json::object().set("repetition_penalty", -1).write(model() + "/generation_config.json");
+    EXPECT_NE(sample("refused").find("no sample"), std::string::npos);
+}
+
 TEST_F(Train, SamplesEndWherePositionsDo) {
     folder_.write("recipe.json", R"({"model": {"model_type": "gpt2", "n_embd": 16, "n_layer": 1, "n_head": 2,
         "n_positions": 8}, "tokenizer": "characters", "data": {"train": "book.txt", "length": 8}, "batch": 1, "steps": 1,

@@ -4,7 +4,7 @@
 #include "inference/counted_news.h"
 #include "support/golden_folders.h"
 #include "tessera/core/memory.h"
-#include "tessera/inference/generator.h"
+#include "tessera/inference/token_loop.h"
 #include "tessera/models/catalog.h"
 
 #ifndef __SANITIZE_ADDRESS__  // which has an operator new of its own, and frees for real

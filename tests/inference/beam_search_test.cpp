@@ -9,7 +9,7 @@
 #include "support/expect_error.h"
 #include "support/goldens.h"
 #include "tessera/core/random.h"
-#include "tessera/inference/generator.h"
+#include "tessera/inference/token_loop.h"
 #include "tessera/models/catalog.h"
 #include "tessera/ops/softmax.h"
 #include "tessera/ops/views.h"

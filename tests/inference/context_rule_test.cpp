@@ -7,8 +7,8 @@
 #include "support/expect_error.h"
 #include "support/goldens.h"
 #include "tessera/inference/beam_search.h"
-#include "tessera/inference/conversation.h"
-#include "tessera/inference/generator.h"
+#include "tessera/inference/prefix_cache.h"
+#include "tessera/inference/token_loop.h"
 #include "tessera/models/catalog.h"
 #include "tessera/ops/reduce.h"
 #include "tessera/ops/views.h"
@@ -165,16 +165,15 @@ TEST(ContextRule, AShiftFitsALongPromptToo) {
         {"context of 3", "first 2"});
 }
 
-TEST(ContextRule, HoldsInAConversation) {
+TEST(ContextRule, HoldsForTextsThatGoOn) {
     const auto model = models::load(golden_path("llama-yarn"));
-    Conversation conversation(*model);
-    const Generated answer = conversation.answer(batch_of({prompt_of(50)}), {.max_new_tokens = 100});
+    PrefixCache cache(*model);
+    const Generated answer = cache.generate(prompt_of(50), {.max_new_tokens = 100});
     EXPECT_EQ(answer.tokens[0].size(), 15u);
     EXPECT_EQ(answer.endings[0], Ending::Context);
-    testing::expect_error([&] { conversation.answer(batch_of({prompt_of(65)}), {}); }, {"65 tokens", "context of 64"});
-    EXPECT_EQ(conversation.answer(batch_of({prompt_of(50)}), {.max_new_tokens = 100}).tokens, answer.tokens);
-    EXPECT_EQ(conversation.answer(batch_of({prompt_of(65)}), {.context = {.end = AtContext::GoOn}}).tokens[0].size(),
-              64u);
+    testing::expect_error([&] { cache.generate(prompt_of(65), {}); }, {"65 tokens", "context of 64"});
+    EXPECT_EQ(cache.generate(prompt_of(50), {.max_new_tokens = 100}).tokens, answer.tokens);
+    EXPECT_EQ(cache.generate(prompt_of(65), {.context = {.end = AtContext::GoOn}}).tokens[0].size(), 64u);
 }
 
 }  // namespace

@@ -1,222 +1,320 @@
+// The one way from text and images to text: what it streams is what it returns, whatever the settings ask for.
 #include "tessera/inference/generator.h"
-
-#include "tessera/inference/conversation.h"
 
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
 #include "support/goldens.h"
-#include "support/op_case.h"
-#include "tessera/models/catalog.h"
-#include "tessera/ops/reduce.h"
-#include "tessera/ops/softmax.h"
+#include "support/letter_tokenizer.h"
+#include "support/tiny_text_model.h"
+#include "tessera/core/device.h"
+#include "tessera/inference/beam_search.h"
+#include "tessera/nn/module.h"
 
 namespace tessera::inference {
 namespace {
 
+using testing::expect_error;
 using testing::golden_path;
 
-TEST(Generator, EndsWhereTheLearnedPositionsEnd) {
-    const auto model = models::load(golden_path("gpt2"));  // 64 positions
-    const auto tokens = [&](std::int64_t prompt, std::int64_t most) {
-        const std::vector<std::int64_t> ids(static_cast<std::size_t>(prompt), 5);
-        return generate(*model, batch_of({ids}), {.max_new_tokens = most}).tokens[0].size();
-    };
-    EXPECT_EQ(tokens(2, 100), 63u);  // 62 of them were fed back, after the prompt's two
-    EXPECT_EQ(tokens(64, 100), 1u);
-    EXPECT_EQ(tokens(2, 63), 63u);
-    EXPECT_EQ(tokens(2, 62), 62u);
-    testing::expect_error([&] { tokens(65, 1); }, {"input_ids", "65", "64"});
+const char* const tiny_llama = R"({"model_type": "llama", "hidden_size": 32, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 64, "max_position_embeddings": 512,
+    "bos_token_id": 1, "initializer_range": 0.3})";
+const char* const tiny_marian = R"({"model_type": "marian", "d_model": 12, "encoder_layers": 1, "decoder_layers": 2,
+    "encoder_attention_heads": 2, "decoder_attention_heads": 3, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16,
+    "pad_token_id": 3, "decoder_start_token_id": 3, "eos_token_id": 2, "initializer_range": 0.5})";
+
+TextModel tiny(const char* config = tiny_llama, const std::string& tokenizer = "byte-fallback-bpe-llama2") {
+    TextModel model = testing::tiny_text_model(config, tokenizer);
+    model.settings = read_generation_settings({}, model.config);
+    return model;
 }
 
-TEST(Generator, StopsARowAtItsStopIdAndGoesOnWithTheOthers) {
-    const auto model = models::load(golden_path("llama"));
-    const std::vector<std::vector<std::int64_t>> prompts{{5, 17, 42}, {7}};
-    const auto whole = generate(*model, batch_of(prompts), {.max_new_tokens = 8}).tokens;
-    const std::int64_t stop = whole[0][2];
-    const auto stopped = generate(*model, batch_of(prompts), {.max_new_tokens = 8, .stop_ids = {stop}}).tokens;
-    EXPECT_EQ(stopped[0], std::vector<std::int64_t>(whole[0].begin(), whole[0].begin() + 3));
-    for (std::size_t i = 0; i < stopped[1].size(); ++i) EXPECT_EQ(stopped[1][i], whole[1][i]);
-    EXPECT_EQ(stopped[1].size() == 8 || stopped[1].back() == stop, true);
+// The model's settings with so many new tokens, and no end but that.
+GenerationSettings endless(const TextModel& model, std::int64_t tokens) {
+    GenerationSettings settings = model.settings;
+    settings.stop_ids.clear();
+    settings.max_new_tokens = tokens;
+    return settings;
 }
 
-TEST(Generator, TellsEachTokenAndEndsWhenAsked) {
-    const auto model = models::load(golden_path("llama"));
-    std::vector<std::int64_t> told;
-    const auto generated = generate(*model, batch_of({{5, 17}}), {.max_new_tokens = 8}, [&](const NewToken& token) {
-        EXPECT_EQ(token.row, 0u);
-        told.push_back(token.id);
-        return told.size() < 3;
-    });
-    EXPECT_EQ(told.size(), 3u);
-    EXPECT_EQ(generated.tokens[0], told);
-    testing::expect_error([] { batch_of({{1}, {}}); }, {"at least one token"});
-}
+// What pieces say, by row.
+struct Told {
+    std::vector<std::string> texts;
+    std::vector<std::vector<std::int64_t>> tokens;
 
-TEST(Generator, ReadsAPromptInChunksAsAtOnce) {
-    for (const char* name : {"llama", "mistral-w5", "gemma3-text", "deepseek-v2", "gpt2", "mixtral", "falcon-rw"}) {
-        SCOPED_TRACE(name);
-        const auto model = models::load(golden_path(name));
-        std::vector<std::vector<std::int64_t>> prompts(2);
-        for (std::int64_t i = 0; i < 23; ++i) prompts[0].push_back((i * 37 + 5) % 90);
-        prompts[1] = {3, 50, 7, 9};  // all of the first chunks is padding
-        const models::Batch batch = batch_of(prompts);
-        const auto whole = model->decode(40);
-        whole->prefill_chunk = 0;
-        const Tensor expected = whole->prefill(batch);
-        for (const std::int64_t chunk : {1, 4, 22, 23, 100}) {
-            const auto session = model->decode(40);
-            session->prefill_chunk = chunk;
-            EXPECT_LE(testing::relative_error(session->prefill(batch), expected), 2e-5) << chunk;
-        }
-        const GenerateOptions at_once{.max_new_tokens = 8, .prefill_chunk = 0};
-        EXPECT_EQ(generate(*model, batch, {.max_new_tokens = 8, .prefill_chunk = 5}).tokens,
-                  generate(*model, batch, at_once).tokens);
-    }
-}
-
-TEST(Generator, SampledRowsDoNotKnowOfEachOther) {
-    const auto model = models::load(golden_path("llama"));
-    const GenerateOptions options{.max_new_tokens = 12, .sampler = {.do_sample = true, .temperature = 2, .seed = 5}};
-    const std::vector<std::int64_t> prompt{5, 17, 42};
-    const auto three = generate(*model, batch_of({prompt, prompt, prompt}), options).tokens;
-    EXPECT_NE(three[0], three[1]);
-    EXPECT_NE(three[1], three[2]);
-    EXPECT_EQ(generate(*model, batch_of({prompt}), options).tokens[0], three[0]);
-    EXPECT_EQ(generate(*model, batch_of({prompt, {1, 2, 3, 4, 5, 6}, prompt}), options).tokens[2], three[2]);
-    // A row that ends early leaves; the others go on as if it had stayed.
-    GenerateOptions stopped = options;
-    stopped.stop_ids = {three[0][1], three[1][2]};
-    const auto fewer = generate(*model, batch_of({prompt, prompt, prompt}), stopped);
-    for (std::size_t row = 0; row < 3; ++row) {
-        const auto is_stop = [&](std::int64_t id) { return id == stopped.stop_ids[0] || id == stopped.stop_ids[1]; };
-        const auto end = std::find_if(three[row].begin(), three[row].end(), is_stop);
-        const auto expected = end == three[row].end() ? end : end + 1;
-        EXPECT_EQ(fewer.tokens[row], std::vector<std::int64_t>(three[row].begin(), expected)) << row;
-        EXPECT_EQ(fewer.endings[row], end == three[row].end() ? Ending::Length : Ending::StopId);
-    }
-}
-
-TEST(Generator, TellsTheLogProbabilitiesOfTheModelItself) {
-    const auto model = models::load(golden_path("llama"));
-    const models::Batch prompt = batch_of({{5, 17, 42}});
-    const Tensor logits = ops::log_softmax(model->decode(3)->prefill(prompt));
-    const auto best = ops::top_k(logits, 3);
-    const GenerateOptions options{.max_new_tokens = 1,
-                                  .sampler = {.do_sample = true, .temperature = 0.3, .top_k = 2},
-                                  .rules = {.logit_bias = {{7, 100}}},
-                                  .log_probabilities = 3};
-    int told = 0;
-    generate(*model, prompt, options, [&](const NewToken& token) {
-        ++told;
-        EXPECT_EQ(token.id, 7);
-        EXPECT_NEAR(token.log_probability, logits.to_vector<double>()[7], 1e-5);
-        EXPECT_EQ(token.most.size(), 3u);
-        for (std::size_t i = 0; i < 3; ++i) {
-            EXPECT_EQ(token.most[i].id, best.indices.to_vector<std::int64_t>()[i]);
-            EXPECT_NEAR(token.most[i].log_probability, best.values.to_vector<double>()[i], 1e-5);
-        }
-        return true;
-    });
-    EXPECT_EQ(told, 1);
-}
-
-TEST(Generator, GoesOnFromACommonBeginning) {
-    for (const char* name : {"llama", "deepseek-v2", "gpt2", "mistral-w5", "phi3-longrope-short"}) {
-        SCOPED_TRACE(name);
-        const auto model = models::load(golden_path(name));
-        const std::vector<std::int64_t> shared{5, 17, 42, 9, 3, 8, 30};
-        const auto with = [&](std::vector<std::int64_t> more) {
-            std::vector<std::int64_t> ids = shared;
-            ids.insert(ids.end(), more.begin(), more.end());
-            return ids;
+    OnPiece pieces(std::size_t rows) {
+        texts.assign(rows, {});
+        tokens.assign(rows, {});
+        return [this](const TextPiece& piece) {
+            texts[piece.row] += piece.text;
+            if (piece.id) tokens[piece.row].push_back(*piece.id);
         };
-        const auto session = model->decode(64);
-        session->prefill(batch_of({with({60, 61, 62})}));
-        const Tensor expected = model->decode(64)->prefill(batch_of({with({70, 71})}));
-        const bool kept = session->truncate(static_cast<std::int64_t>(shared.size()));
-        EXPECT_EQ(kept, std::string(name) != "mistral-w5");  // its ring has gone round
-        if (!kept) continue;
-        EXPECT_LE(testing::relative_error(session->step(Tensor::from<std::int64_t>({70, 71}, {1, 2})), expected), 2e-5);
     }
-}
+};
 
-TEST(Generator, MemoryFollowsTheTextAndNotTheLimit) {
-    const auto model = models::load(golden_path("llama"));
-    const auto small = generate(*model, batch_of({{5, 17}}), {.max_new_tokens = 10});
-    int count = 0;
-    const auto large = generate(*model, batch_of({{5, 17}}), {.max_new_tokens = std::int64_t{1} << 28},
-                                [&](const NewToken&) { return ++count < 10; });
-    EXPECT_EQ(large.tokens, small.tokens);
-    EXPECT_EQ(large.cache_bytes, small.cache_bytes);
-}
-
-TEST(Conversation, AnswersAsAFreshGenerationAndReadsOnlyWhatIsNew) {
-    for (const char* name : {"llama", "gpt2", "mistral-w5", "deepseek-v2"}) {
-        SCOPED_TRACE(name);
-        const auto model = models::load(golden_path(name));
-        const GenerateOptions options{.max_new_tokens = 5};
-        Conversation conversation(*model);
-        std::vector<std::int64_t> text{5, 17, 42};
-        for (int turn = 0; turn < 4; ++turn) {
-            const models::Batch prompt = batch_of({text});
-            const auto answer = conversation.answer(prompt, options).tokens[0];
-            EXPECT_EQ(answer, generate(*model, prompt, options).tokens[0]);
-            // All but what was chosen last and what came since; at the end, two tokens, unless the ring has gone round.
-            const std::int64_t known = std::string(name) == "mistral-w5" ? 0 : 2;
-            const auto since = static_cast<std::int64_t>(text.size()) - 4;
-            EXPECT_EQ(conversation.reused(), turn == 0 ? 0 : turn == 3 ? known : since);
-            text.insert(text.end(), answer.begin(), answer.end());
-            text.insert(text.end(), {3, static_cast<std::int64_t>(7 + turn), 60});
-            if (turn == 2) text = {5, 17, 43, 44};  // begins again, but for two tokens
-        }
-        testing::expect_error([&] { conversation.answer(batch_of({{1}, {2}}), options); }, {"one prompt"});
-    }
-}
-
-// Keys turned while the text was shorter would be wrong for the longer one.
-TEST(Conversation, ReadsAllAgainWhereKeysAreTurnedByTheLengthOfTheText) {
-    for (const char* name : {"long/llama-dynamic", "long/llama-dynamic-old"}) {
-        SCOPED_TRACE(name);
-        const auto model = models::load(golden_path(name));
-        std::vector<std::int64_t> text(250);
-        for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::int64_t>(3 + i * i % 40);
-        Conversation conversation(*model);
-        for (int turn = 0; turn < 3; ++turn) {
-            const models::Batch prompt = batch_of({text});
-            const auto answer = conversation.answer(prompt, {.max_new_tokens = 20}).tokens[0];
-            EXPECT_EQ(answer, generate(*model, prompt, {.max_new_tokens = 20}).tokens[0]);
-            text.insert(text.end(), answer.begin(), answer.end());
-            text.push_back(5);
+TEST(Generator, StreamsWhatItReturnsBySamplingAndByBeams) {
+    for (const char* config : {tiny_llama, tiny_marian}) {
+        const bool translates = config == tiny_marian;
+        const TextModel model = tiny(config, translates ? "sentencepiece-unigram" : "byte-fallback-bpe-llama2");
+        for (const std::int64_t beams : {1, 3}) {
+            GenerationRequest request{.prompts = {{.text = "Hello big world"}, {.text = "a"}}};
+            request.settings = endless(model, 12);
+            request.settings->beams.count = beams;
+            Told told;
+            const GenerationResult result = Generator(model).generate(request, told.pieces(2));
+            ASSERT_EQ(result.texts.size(), 2u);
+            for (std::size_t row = 0; row < 2; ++row) {
+                EXPECT_EQ(result.texts[row].text, told.texts[row]);
+                EXPECT_EQ(result.texts[row].tokens, told.tokens[row]);
+                EXPECT_EQ(result.texts[row].tokens.size(), 12u);
+                EXPECT_EQ(result.texts[row].ending, Ending::Length);
+            }
+            EXPECT_GT(result.timings.first_token_seconds, 0);
+            EXPECT_EQ(result.timings.prompt_tokens,
+                      static_cast<std::int64_t>(ids_of(model, request.prompts[0]).size() +
+                                                ids_of(model, request.prompts[1]).size()));
         }
     }
 }
 
-TEST(Conversation, ReadsPromptsInChunksOfAnySize) {
-    const auto model = models::load(golden_path("llama"));
-    std::vector<std::int64_t> text{5, 17, 42};
-    for (std::int64_t i = 0; i < 40; ++i) text.push_back(7 + i % 9);
-    const auto longer = [&] {
-        std::vector<std::int64_t> ids = text;
-        for (std::int64_t i = 0; i < 30; ++i) ids.push_back(3 + i % 11);
-        return batch_of({ids});
-    }();
-    const auto expected = generate(*model, longer, {.max_new_tokens = 5}).tokens[0];
-    for (const std::int64_t chunk : {0, 1, 7, 1000}) {
-        SCOPED_TRACE(chunk);
-        Conversation conversation(*model);
-        std::int64_t told = 0;
-        const GenerateOptions options{
-            .max_new_tokens = 5, .prefill_chunk = chunk, .on_prefill = [&](std::int64_t done, std::int64_t total) {
-                EXPECT_LT(done, total);
-                ++told;
-            }};
-        conversation.answer(batch_of({text}), options);
-        told = 0;
-        EXPECT_EQ(conversation.answer(longer, options).tokens[0], expected);
-        EXPECT_EQ(conversation.reused(), 43);
-        EXPECT_EQ(told, chunk == 1 ? 29 : chunk == 7 ? 4 : 0);
+TEST(Generator, TokensAreThoseOfTheLoopAndOfTheSearch) {
+    const TextModel model = tiny();
+    const std::vector<Prompt> prompts{{.text = "Hello big world"}, {.text = "a"}};
+    const models::Batch batch = batch_for(model, prompts);
+    GenerationSettings settings = endless(model, 10);
+    settings.sampler = {.do_sample = true, .temperature = 1.5, .seed = 4};
+    const auto sampled = generate(*model.model, batch, {.max_new_tokens = 10, .sampler = settings.sampler}).tokens;
+    const auto texts = Generator(model).generate({.prompts = prompts, .settings = settings}).texts;
+    for (std::size_t row = 0; row < 2; ++row) EXPECT_EQ(texts[row].tokens, sampled[row]);
+    settings.beams.count = 3;
+    const auto found = beam_search(*model.model, batch, {.beams = settings.beams, .max_new_tokens = 10}).texts;
+    const auto best = Generator(model).generate({.prompts = prompts, .settings = settings}).texts;
+    for (std::size_t row = 0; row < 2; ++row) {
+        EXPECT_EQ(best[row].tokens, found[row][0].tokens);
+        EXPECT_EQ(best[row].score, found[row][0].score);
     }
+}
+
+TEST(Generator, StopsAtTheIdsOfTheFilesElseAtTheTokenizersEnd) {
+    TextModel model = tiny();
+    const GenerationRequest request{.prompts = {{.text = "Hello"}}, .usual_new_tokens = 12};
+    const auto run = [&] { return Generator(model).generate(request).texts[0]; };
+    ASSERT_TRUE(model.settings.stop_ids.empty());
+    const std::vector<std::int64_t> whole = run().tokens;
+    ASSERT_EQ(whole.size(), 12u);
+    const auto expect_end = [&](std::int64_t id) {
+        const GeneratedText text = run();
+        EXPECT_EQ(text.ending, Ending::StopId);
+        EXPECT_EQ(text.tokens.back(), id);
+        EXPECT_LT(text.tokens.size(), whole.size());
+        EXPECT_EQ(text.text.find(model.text().decode(std::vector{id}, true)), text.text.npos);  // not part of the text
+    };
+    model.settings.stop_ids = {whole[3], whole[5]};
+    expect_end(run().tokens.back());
+    EXPECT_LE(run().tokens.size(), 4u);
+    model.settings.stop_ids.clear();
+    auto tokenizer = tokenizers::open_tokenizer(golden_path("tokenizers/byte-fallback-bpe-llama2"));
+    const_cast<tokenizers::Tokenizer&>(*tokenizer).special.eos = whole[4];
+    model.tokenizer = tokenizer;
+    expect_end(whole[4]);
+    EXPECT_EQ(settings_of(model).stop_ids, std::vector{whole[4]});
+    model.settings.stop_ids = {whole[2]};  // the files know better
+    expect_end(whole[2]);
+    EXPECT_EQ(settings_of(model).stop_ids, std::vector{whole[2]});
+}
+
+TEST(Generator, EndsBeforeAStopStringBySamplingAndByBeams) {
+    const TextModel model = tiny();
+    for (const std::int64_t beams : {1, 2}) {
+        GenerationRequest request{.prompts = {{.text = "Hello"}}, .settings = endless(model, 12)};
+        request.settings->beams.count = beams;
+        const GeneratedText whole = Generator(model).generate(request).texts[0];
+        ASSERT_GT(whole.text.size(), 8u);
+        request.stops = {whole.text.substr(whole.text.size() / 2, 3)};
+        Told told;
+        const GeneratedText cut = Generator(model).generate(request, told.pieces(1)).texts[0];
+        EXPECT_EQ(cut.text, whole.text.substr(0, whole.text.find(request.stops[0])));
+        EXPECT_EQ(cut.text, told.texts[0]);
+        EXPECT_EQ(cut.ending, Ending::StopString);
+        EXPECT_LT(cut.tokens.size(), whole.tokens.size());
+    }
+}
+
+// Counts how often texts become ids.
+class CountingTokenizer : public testing::LetterTokenizer {
+   public:
+    mutable int encoded = 0;
+
+   protected:
+    void append_ids(std::string_view text, tokenizers::Ids& out, Take take) const override {
+        ++encoded;
+        LetterTokenizer::append_ids(text, out, take);
+    }
+};
+
+TEST(Generator, PutsEachTextIntoTokensOnce) {
+    TextModel model = tiny();
+    const auto tokenizer = std::make_shared<CountingTokenizer>();
+    model.tokenizer = tokenizer;
+    for (const std::int64_t beams : {1, 2}) {
+        tokenizer->encoded = 0;
+        GenerationRequest request{.prompts = {{.text = "one"}, {.text = "two"}}, .settings = endless(model, 2)};
+        request.settings->beams.count = beams;
+        Generator(model).generate(request);
+        EXPECT_EQ(tokenizer->encoded, 2);
+    }
+}
+
+TEST(Generator, ReadsOfALonePromptWhatIsNew) {
+    const TextModel model = tiny();
+    Generator generator(model);
+    GenerationRequest request{.prompts = {{.ids = {1, 5, 17, 42}}}, .settings = endless(model, 4)};
+    const GeneratedText first = generator.generate(request).texts[0];
+    std::vector<std::int64_t>& ids = request.prompts[0].ids;
+    ids.insert(ids.end(), first.tokens.begin(), first.tokens.end());
+    ids.push_back(7);
+    const GenerationResult second = generator.generate(request);
+    EXPECT_EQ(second.timings.reused_tokens, 7);  // all but the token chosen last and the new one
+    EXPECT_EQ(second.texts[0].tokens, Generator(model).generate(request).texts[0].tokens);
+    request.reuse_cache = false;
+    EXPECT_EQ(generator.generate(request).timings.reused_tokens, 0);
+    request.reuse_cache = true;
+    EXPECT_GT(generator.generate(request).timings.reused_tokens, 0);
+    generator.clear_cache();
+    EXPECT_EQ(generator.generate(request).timings.reused_tokens, 0);
+}
+
+TEST(Generator, GivesLogProbabilitiesWhereTheyAreAskedFor) {
+    const TextModel model = tiny();
+    GenerationRequest request{.prompts = {{.text = "Hello"}}, .settings = endless(model, 3), .log_probabilities = 2};
+    std::vector<double> told;
+    const GeneratedText text = Generator(model)
+                                   .generate(request,
+                                             [&](const TextPiece& piece) {
+                                                 if (piece.id) told.push_back(piece.log_probability);
+                                             })
+                                   .texts[0];
+    ASSERT_EQ(text.log_probabilities.size(), 3u);
+    for (std::size_t i = 0; i < 3; ++i) {
+        const TokenLogProbabilities& token = text.log_probabilities[i];
+        EXPECT_EQ(token.id, text.tokens[i]);
+        EXPECT_EQ(token.log_probability, told[i]);
+        EXPECT_LT(token.log_probability, 0);
+        ASSERT_EQ(token.most.size(), 2u);
+        EXPECT_EQ(token.most[0].id, token.id);  // the most probable one was taken
+    }
+    request.settings->beams.count = 2;
+    expect_error([&] { Generator(model).generate(request); }, {"log-probabilities", "beams"});
+}
+
+TEST(Generator, CanBeCancelledBetweenTokensAndBetweenPartsOfAPrompt) {
+    const TextModel model = tiny();
+    Generator generator(model);
+    for (const std::int64_t beams : {1, 2}) {
+        SCOPED_TRACE(beams);
+        int asked = 0;
+        GenerationRequest request{.prompts = {{.ids = std::vector<std::int64_t>(50, 9)}},
+                                  .settings = endless(model, 200),
+                                  .prefill_chunk = 8};
+        request.settings->beams.count = beams;
+        const GeneratedText whole = generator.generate(request).texts[0];
+        // Of the prompt two parts are read, then no more.
+        std::int64_t read = 0;
+        generator.clear_cache();
+        request.on_prefill = [&](std::int64_t done, std::int64_t) { read = done; };
+        request.is_cancelled = [&] { return ++asked == 3; };
+        const GeneratedText none = generator.generate(request).texts[0];
+        EXPECT_EQ(none.ending, Ending::Cancelled);
+        EXPECT_TRUE(none.tokens.empty());
+        EXPECT_EQ(read, 16);
+        // It is read in seven parts; then there are four tokens.
+        asked = 0;
+        request.is_cancelled = [&] { return ++asked == 6 + 5; };
+        const GeneratedText some = generator.generate(request).texts[0];
+        EXPECT_EQ(some.ending, Ending::Cancelled);
+        ASSERT_EQ(some.tokens.size(), 4u);
+        const bool is_beginning = std::equal(some.tokens.begin(), some.tokens.end(), whole.tokens.begin());
+        EXPECT_TRUE(is_beginning || beams > 1);  // the best beam so far need not be so in the end
+        request.is_cancelled = {};
+        EXPECT_EQ(generator.generate(request).texts[0].tokens, whole.tokens);
+    }
+}
+
+// What had been read before is not lost.
+TEST(Generator, GoesOnWithAPromptThatWasCancelled) {
+    const TextModel model = tiny();
+    Generator generator(model);
+    std::vector<std::int64_t> ids{1};
+    for (std::int64_t i = 0; i < 60; ++i) ids.push_back(3 + i * i % 40);
+    GenerationRequest request{.prompts = {{.ids = {1, 3, 4}}}, .settings = endless(model, 5), .prefill_chunk = 8};
+    generator.generate(request);
+    request.prompts = {{.ids = ids}};
+    int asked = 0;
+    request.is_cancelled = [&] { return ++asked == 3; };
+    EXPECT_EQ(generator.generate(request).texts[0].ending, Ending::Cancelled);
+    request.is_cancelled = {};
+    const GenerationResult result = generator.generate(request);
+    EXPECT_EQ(result.timings.reused_tokens, 3 + 3 * 8);
+    EXPECT_EQ(result.texts[0].tokens, Generator(model).generate(request).texts[0].tokens);
+}
+
+// Ids, masks and pixels go where the model is, in every way a prompt is read.
+TEST(Generator, GivesTheSameTextsOnACudaDevice) {
+    if (!available(DeviceKind::CUDA)) GTEST_SKIP() << "no CUDA device";
+    const TextModel here = tiny();
+    TextModel there = tiny();
+    nn::move_to(*there.model, cuda);
+    there.device = cuda;
+    Generator first(here), second(there);
+    for (const std::int64_t beams : {1, 2})
+        for (const bool reuse : {false, true})
+            for (const char* more : {"", " and more"}) {  // padded beside another; alone, read on from the caches
+                GenerationRequest request{.settings = endless(here, 6), .reuse_cache = reuse};
+                request.prompts.push_back({.text = text_of("Hello big world", more)});
+                if (!reuse) request.prompts.push_back({.text = "a"});
+                request.settings->beams.count = beams;
+                const auto expected = first.generate(request).texts, found = second.generate(request).texts;
+                for (std::size_t row = 0; row < expected.size(); ++row)
+                    EXPECT_EQ(found[row].tokens, expected[row].tokens);
+            }
+}
+
+TEST(Generator, AShiftKeepsTheTokenThatTextsBeginWith) {
+    const TextModel model = tiny();
+    const auto run = [&](std::vector<std::int64_t> ids, std::optional<std::int64_t> kept) {
+        return Generator(model)
+            .generate({.prompts = {{.ids = std::move(ids)}},
+                       .settings = endless(model, 60),
+                       .context = {.tokens = 24, .end = AtContext::Shift, .kept = kept}})
+            .texts[0]
+            .tokens;
+    };
+    const std::vector<std::int64_t> begins{1, 40, 41, 42, 43}, other{40, 41, 42, 43, 44};
+    EXPECT_EQ(run(begins, {}), run(begins, 1));
+    EXPECT_NE(run(begins, {}), run(begins, 0));
+    EXPECT_EQ(run(other, {}), run(other, 0));
+}
+
+TEST(Generator, AnswersAboutImages) {
+    TextModel model = open_text_model(golden_path("paligemma"), {}, cpu, NeedsTokenizer::No);
+    model.tokenizer = std::make_shared<testing::LetterTokenizer>();
+    const formats::Image images[] = {formats::read_image(golden_path("image-preprocess/picture.png")),
+                                     formats::read_image(golden_path("pictures/alpha.png"))};
+    GenerationRequest request{.prompts = {{.text = "cat"}, {.text = "dog"}},
+                              .images = images,
+                              .own_image = true,
+                              .settings = endless(model, 4)};
+    const GenerationResult each = Generator(model).generate(request);
+    for (std::size_t row = 0; row < 2; ++row) {
+        const GenerationRequest alone{.prompts = {request.prompts[row]},
+                                      .images = std::span(images).subspan(row, 1),
+                                      .settings = request.settings};
+        EXPECT_EQ(Generator(model).generate(alone).texts[0].tokens, each.texts[row].tokens);
+    }
+    expect_error([&] { Generator(model).generate({.prompts = {{.text = "cat"}}}); }, {"an image", "there is none"});
+    expect_error([&] { Generator(model).generate({.prompts = {{.ids = {1}}}, .images = images}); }, {"not ids"});
+    expect_error([&] { Generator(model).generate({}); }, {"no prompt"});
 }
 
 }  // namespace

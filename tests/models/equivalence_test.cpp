@@ -5,7 +5,7 @@
 #include "support/golden_folders.h"
 #include "support/op_case.h"
 #include "support/temporary_folder.h"
-#include "tessera/inference/generator.h"
+#include "tessera/inference/token_loop.h"
 #include "tessera/models/catalog.h"
 #include "tessera/ops/views.h"
 #include "tessera/parity/parity.h"

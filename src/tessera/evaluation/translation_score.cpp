@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tessera/inference/translator.h"
-
 namespace tessera::evaluation {
 
 evaluation::Bleu translation_score(const inference::TextModel& model, const inference::GenerationSettings& settings,
@@ -15,6 +13,7 @@ evaluation::Bleu translation_score(const inference::TextModel& model, const infe
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
         return pairs.at(a).source.size() < pairs.at(b).source.size();
     });
+    inference::Generator generator(model);
     evaluation::Bleu bleu;
     const auto batch = static_cast<std::size_t>(options.batch);
     for (std::size_t begin = 0; begin < order.size(); begin += batch) {
@@ -29,7 +28,8 @@ evaluation::Bleu translation_score(const inference::TextModel& model, const infe
         }
         inference::GenerationSettings limited = settings;
         if (!limited.max_new_tokens && !limited.max_length) limited.max_new_tokens = 2 * longest + 10;
-        const std::vector<inference::Translated> found = inference::translate(model, limited, prompts);
+        const std::vector<inference::GeneratedText> found =
+            generator.generate({.prompts = std::move(prompts), .settings = limited}).texts;
         for (std::size_t i = begin; i < end; ++i) bleu.add(found[i - begin].text, pairs.at(order[i]).target);
         if (options.on_progress)
             options.on_progress(static_cast<std::int64_t>(end), static_cast<std::int64_t>(order.size()));

@@ -6,7 +6,7 @@
 
 #include "tessera/data/text_pairs.h"
 #include "tessera/evaluation/bleu.h"
-#include "tessera/inference/text_model.h"
+#include "tessera/inference/generator.h"
 
 namespace tessera::evaluation {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tessera/inference/candidates.h"
-#include "tessera/inference/generator.h"
+#include "tessera/inference/token_loop.h"
 #include "tessera/tensor/tape.h"
 
 namespace tessera::inference {
@@ -56,6 +56,10 @@ class Search {
         const std::size_t rows = texts_.size();
         finished_.resize(rows);
         while (true) {
+            if (options_.is_cancelled && options_.is_cancelled()) {
+                for (Text& text : texts_) cancel(text);
+                break;
+            }
             ++generated_;
             const std::vector<float> values = scores.to_vector<float>();
             for (Text& text : texts_) advance(text, values, static_cast<std::size_t>(scores.size(1)));
@@ -72,6 +76,7 @@ class Search {
             texts.resize(std::min(texts.size(), static_cast<std::size_t>(options_.beams.returned)));
             out.texts.push_back(std::move(texts));
         }
+        out.cache_bytes = session_.cache_bytes();
         return out;
     }
 
@@ -83,6 +88,19 @@ class Search {
         std::vector<BeamText> finished = {};  // by falling score
         bool is_open = true;
     };
+
+    // The best of what is finished, else the best beam so far.
+    void cancel(Text& text) {
+        const Beam& best = text.running.front();
+        if (text.finished.empty()) {
+            const auto length = static_cast<double>(std::max<std::int64_t>(1, generated_));
+            text.finished.push_back({.score = best.score / std::pow(length, options_.beams.length_penalty)});
+            text.finished.back().tokens.assign(
+                best.history.ids.begin() + static_cast<std::ptrdiff_t>(best.history.prompt), best.history.ids.end());
+        }
+        for (BeamText& one : text.finished) one.is_cancelled = true;
+        finished_[text.row] = std::move(text.finished);
+    }
 
     bool is_stop(std::int64_t token) const { return rules_.is_stop(token); }
 
@@ -196,17 +214,29 @@ BeamResult beam_search(models::DecodingSession& session, const Tensor& scores, c
 }
 
 BeamResult beam_search(const models::Model& model, const models::Batch& prompt, const BeamOptions& options) {
+    return beam_search(model, prompt, histories_of(model, prompt), options);
+}
+
+BeamResult beam_search(const models::Model& model, const models::Batch& prompt, const std::vector<History>& histories,
+                       const BeamOptions& options) {
     const NoGrad no_grad;
     check(options.context.end != AtContext::Shift, "beams: a search with beams cannot shift the context");
     const std::int64_t context = context_under(options.context, model);
-    const std::vector<History> histories = histories_of(model, prompt);
     const std::int64_t most = fitting_new_tokens(histories, context, options.max_new_tokens);
     const auto start = std::chrono::steady_clock::now();
     const auto seconds = [](auto since) {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
     };
     const std::unique_ptr<models::DecodingSession> session = model.decode(prompt_length(model, prompt) + most);
-    const Tensor scores = session->prefill(prompt);
+    const Tensor scores = prefill(*session, prompt,
+                                  {.prefill_chunk = options.prefill_chunk,
+                                   .on_prefill = options.on_prefill,
+                                   .is_cancelled = options.is_cancelled});
+    if (!scores.defined()) {
+        BeamResult out;
+        out.texts.assign(histories.size(), {BeamText{.is_cancelled = true}});
+        return out;
+    }
     const double prefill_seconds = seconds(start);
     const auto first = std::chrono::steady_clock::now();
     BeamResult out = beam_search(*session, scores, histories, context, options);

@@ -3,349 +3,225 @@
 #include <algorithm>
 #include <chrono>
 
-#include "tessera/ops/reduce.h"
+#include "tessera/inference/beam_search.h"
+#include "tessera/inference/detokenizer.h"
+#include "tessera/inference/image_prompt.h"
+#include "tessera/models/catalog.h"
+#include "tessera/models/vision/vision.h"
 #include "tessera/tensor/tape.h"
 
 namespace tessera::inference {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Ids = std::vector<std::int64_t>;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// Scores (B, V) where the host can read them as f32.
-class HostLogits {
-   public:
-    void take(const Tensor& logits) {
-        const bool is_readable =
-            logits.device().kind == DeviceKind::CPU && logits.dtype() == DType::F32 && logits.is_contiguous();
-        values_ = is_readable ? logits : logits.to(cpu).to(DType::F32).contiguous();
-    }
-    std::span<float> row(std::size_t index) const {
-        const auto width = static_cast<std::size_t>(values_.size(1));
-        return {values_.data<float>() + index * width, width};
-    }
-
-   private:
-    Tensor values_;
+// What is asked, as the model reads it.
+struct Input {
+    std::vector<Ids> ids = {};
+    models::Batch batch = {};
 };
 
-// Reads texts from their beginnings into new caches, and gives the logits after them.
-class Restart {
-   public:
-    Restart(const models::Model& model, const GenerateOptions& options, Device device)
-        : model_(model), options_(options), device_(device) {}
-
-    Tensor operator()(const std::vector<std::vector<std::int64_t>>& texts, std::int64_t capacity) {
-        models::Batch batch = batch_of(texts);
-        for (Tensor* tensor : {&batch.input_ids, &batch.attention_mask}) *tensor = tensor->to(device_);
-        return (*this)(batch, capacity);
+Input about_images(const TextModel& model, const GenerationRequest& request) {
+    std::vector<std::string> texts;
+    for (const Prompt& prompt : request.prompts) {
+        check(prompt.ids.empty(), "a prompt about images must be a text, not ids");
+        texts.push_back(prompt.text);
     }
-    Tensor operator()(const models::Batch& batch, std::int64_t capacity) {
-        session_.reset();
-        session_ = model_.decode(capacity);
-        session_->prefill_chunk = options_.prefill_chunk;
-        session_->on_prefill = options_.on_prefill;
-        return session_->prefill(batch);
-    }
-    models::DecodingSession& session() const { return *session_; }
-
-   private:
-    const models::Model& model_;
-    const GenerateOptions& options_;
-    Device device_;
-    std::unique_ptr<models::DecodingSession> session_;
-};
-
-// What is left of a text where that many tokens after the first `kept` are forgotten.
-std::vector<std::int64_t> remembered(const std::vector<std::int64_t>& ids, std::int64_t kept, std::int64_t forgotten) {
-    std::vector<std::int64_t> left = ids;
-    if (forgotten > 0) left.erase(left.begin() + kept, left.begin() + kept + forgotten);
-    return left;
+    const auto prompts = request.own_image ? prompts_with_own_image : image_prompts;
+    ImagePrompts read = prompts(model.path, model.config, model.text(), texts, request.images, model.device);
+    return {std::move(read.ids), std::move(read.batch)};
 }
 
-class Generation {
+Input read(const TextModel& model, const GenerationRequest& request) {
+    check(!request.prompts.empty(), "generate: there is no prompt");
+    if (!request.images.empty()) return about_images(model, request);
+    Input input;
+    std::vector<Prompt> prompts;  // as ids: texts are put into tokens once
+    for (const Prompt& prompt : request.prompts) {
+        check(!prompt.ids.empty() || !looks_at_images(model), model.path.string(),
+              ": the model answers about an image, and there is none");
+        input.ids.push_back(ids_of(model, prompt));
+        prompts.push_back({.ids = input.ids.back()});
+    }
+    input.batch = batch_for(model, prompts);
+    return input;
+}
+
+// A shift keeps the token that all texts begin with.
+std::int64_t kept_by_shift(const TextModel& model, const std::vector<Ids>& prompts) {
+    std::optional<std::int64_t> first = model.settings.bos;
+    if (model.tokenizer && model.tokenizer->special.bos) first = model.tokenizer->special.bos;
+    const auto begins_so = [&](const Ids& ids) { return !ids.empty() && ids.front() == first; };
+    return first && std::all_of(prompts.begin(), prompts.end(), begins_so) ? 1 : 0;
+}
+
+// Tokens of all rows as they come, on their way to texts.
+class Texts {
    public:
-    // `restart`: where full rows are shifted; else null.
-    Generation(models::DecodingSession& session, const Tensor& logits, std::vector<History> histories,
-               std::int64_t context, const GenerateOptions& options, const OnToken& on_token,
-               Restart* restart = nullptr)
-        : session_(&session),
-          restart_(restart),
-          context_(context),
-          options_(options),
-          on_token_(on_token),
-          device_(logits.device()),
-          histories_(std::move(histories)),
-          rules_(options.rules, options.stop_ids, logits.size(1),
-                 fitting_new_tokens(histories_, restart ? 0 : context, options.max_new_tokens)),
-          sampler_(options.sampler, logits.size(1)) {
-        if (options.log_probabilities) log_probabilities_.emplace(*options.log_probabilities, logits.size(1));
-        constexpr std::int64_t most_reserved = 1 << 16;  // a limit may be far beyond any text
-        const auto room = static_cast<std::size_t>(std::min(options.max_new_tokens, most_reserved));
-        out_.tokens.resize(histories_.size());
-        out_.endings.resize(histories_.size(), Ending::Length);
-        for (std::size_t row = 0; row < histories_.size(); ++row) {
-            histories_[row].ids.reserve(histories_[row].ids.size() + room);
-            out_.tokens[row].reserve(room);
-            rows_.push_back({row, true});
-            if (restart_) forget(rows_.back());
+    Texts(const TextModel& model, const GenerationRequest& request, const std::vector<std::int64_t>& stop_ids,
+          const std::vector<Ids>& prompts, const OnPiece& on_piece)
+        : stop_ids_(stop_ids), on_piece_(on_piece), keeps_log_probabilities_(request.log_probabilities.has_value()) {
+        std::sort(stop_ids_.begin(), stop_ids_.end());
+        out_.texts.resize(prompts.size());
+        for (const Ids& prompt : prompts) {
+            out_.timings.prompt_tokens += static_cast<std::int64_t>(prompt.size());
+            if (!model.tokenizer) continue;
+            // A text beside an encoder's begins anew.
+            const std::span<const std::int64_t> before =
+                model.model->has_encoder() ? std::span<const std::int64_t>() : std::span(prompt);
+            decoders_.emplace_back(*model.tokenizer, before, request.stops);
         }
-        ids_ = Tensor::empty({logits.size(0), 1}, DType::I64);
+        check(model.tokenizer || request.stops.empty(), model.path.string(),
+              ": texts to stop before need a tokenizer, and there is none");
     }
 
-    Generated run(Tensor logits) {
-        const auto start = Clock::now();
-        for (std::int64_t step = 0; step < options_.max_new_tokens; ++step) {
-            choose(logits, static_cast<std::uint64_t>(step));
-            if (none_is_open() || step + 1 == options_.max_new_tokens) break;
-            const bool any_full = std::any_of(rows_.begin(), rows_.end(),
-                                              [&](const Row& row) { return row.is_open && is_full(row, step); });
-            if (any_full && !restart_) end_full_rows(step);
-            if (none_is_open()) break;
-            if (!any_full || !restart_) let_rows_leave(step);
-            out_.decoded_tokens +=
-                std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.is_open; });
-            logits = any_full && restart_ ? shifted() : session_->step(ids_.to(device_));
-            ++out_.steps;
+    bool is_stop(std::int64_t id) const { return std::binary_search(stop_ids_.begin(), stop_ids_.end(), id); }
+
+    // False: the row has come to a stop string.
+    bool take(const NewToken& token) {
+        if (out_.timings.first_token_seconds == 0)
+            out_.timings.first_token_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+        GeneratedText& text = out_.texts[token.row];
+        text.tokens.push_back(token.id);
+        if (keeps_log_probabilities_)
+            text.log_probabilities.push_back({token.id, token.log_probability, {token.most.begin(), token.most.end()}});
+        const bool has_text = !decoders_.empty() && !is_stop(token.id);
+        const std::string piece = has_text ? decoders_[token.row].add(token.id) : std::string();
+        if (on_piece_)
+            on_piece_({.row = token.row,
+                       .text = piece,
+                       .id = token.id,
+                       .log_probability = token.log_probability,
+                       .most = token.most});
+        return decoders_.empty() || !decoders_[token.row].stopped();
+    }
+
+    GenerationResult finished() {
+        for (std::size_t row = 0; row < decoders_.size(); ++row) {
+            const std::string piece = decoders_[row].finish();
+            if (on_piece_ && !piece.empty()) on_piece_({.row = row, .text = piece});
+            out_.texts[row].text = decoders_[row].whole();
+            if (decoders_[row].stopped()) out_.texts[row].ending = Ending::StopString;
         }
-        out_.decode_seconds = seconds_since(start);
-        out_.cache_bytes = session_->cache_bytes();
         return std::move(out_);
     }
 
+    GenerationResult& out() { return out_; }
+
    private:
-    struct Row {
-        std::size_t row;  // of the prompt
-        bool is_open;
-        std::int64_t forgotten = 0;  // tokens of its text
-    };
-
-    bool none_is_open() const {
-        return std::none_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.is_open; });
-    }
-
-    // Whether the row has no position left for the token that this step has chosen.
-    bool is_full(const Row& row, std::int64_t step) const {
-        const std::int64_t read = static_cast<std::int64_t>(histories_[row.row].prompt) - row.forgotten + step;
-        return context_ > 0 && read >= context_;
-    }
-
-    void end_full_rows(std::int64_t step) {
-        for (Row& row : rows_)
-            if (row.is_open && is_full(row, step)) {
-                row.is_open = false;
-                out_.endings[row.row] = Ending::Context;
-            }
-    }
-
-    void forget(Row& row) {
-        const auto count = static_cast<std::int64_t>(histories_[row.row].ids.size()), before = row.forgotten;
-        row.forgotten = forgotten_by_shift(count, before, context_, options_.context.kept);
-        out_.forgotten += row.forgotten - before;
-    }
-
-    // Reads what is left of the open rows' texts, the newest tokens too.
-    Tensor shifted() {
-        std::erase_if(rows_, [](const Row& row) { return !row.is_open; });
-        std::vector<std::vector<std::int64_t>> texts;
-        for (Row& row : rows_) {
-            forget(row);
-            texts.push_back(remembered(histories_[row.row].ids, options_.context.kept, row.forgotten));
-        }
-        Tensor logits = (*restart_)(texts, context_);
-        session_ = &restart_->session();
-        ids_ = Tensor::empty({static_cast<std::int64_t>(rows_.size()), 1}, DType::I64);
-        return logits;
-    }
-
-    bool only_argmax() const { return options_.sampler.is_greedy() && rules_.changes_nothing() && !log_probabilities_; }
-
-    void choose(const Tensor& logits, std::uint64_t step) {
-        // A device finds the most probable tokens itself: they are all that must come over.
-        if (device_.kind != DeviceKind::CPU && only_argmax())
-            ids_.copy_from(ops::argmax(logits, -1, true).to(cpu));
-        else
-            choose_on_host(logits, step);
-        const std::int64_t* ids = ids_.data<std::int64_t>();
-        for (std::size_t i = 0; i < rows_.size(); ++i)
-            if (rows_[i].is_open) rows_[i].is_open = take(rows_[i].row, ids[i], i);
-    }
-
-    void choose_on_host(const Tensor& logits, std::uint64_t step) {
-        host_.take(logits);
-        std::int64_t* ids = ids_.data<std::int64_t>();
-        for (std::size_t i = 0; i < rows_.size(); ++i) {
-            if (!rows_[i].is_open) continue;
-            const std::size_t row = rows_[i].row;
-            std::span<const float> used = host_.row(i);
-            if (!rules_.changes_nothing()) {
-                changed_.assign(used.begin(), used.end());
-                rules_.apply(changed_, histories_[row]);
-                used = changed_;
-            }
-            ids[i] = sampler_.choose(used, row, step);
-        }
-    }
-
-    // Whether the row goes on after this token.
-    bool take(std::size_t row, std::int64_t id, std::size_t slot) {
-        out_.tokens[row].push_back(id);
-        histories_[row].ids.push_back(id);
-        NewToken token{.row = row, .id = id};
-        if (log_probabilities_) {
-            log_probabilities_->read(host_.row(slot));
-            token.log_probability = log_probabilities_->of(id);
-            token.most = log_probabilities_->top();
-        }
-        const bool asked = on_token_ && !on_token_(token);
-        const bool is_stop = rules_.is_stop(id);
-        if (asked || is_stop) out_.endings[row] = is_stop ? Ending::StopId : Ending::Asked;
-        return !asked && !is_stop;
-    }
-
-    // Rows that have ended are carried along until half of them have, because leaving moves the caches of the others,
-    // or until there is no position for them.
-    void let_rows_leave(std::int64_t step) {
-        const auto open =
-            static_cast<std::size_t>(std::count_if(rows_.begin(), rows_.end(), [](const Row& r) { return r.is_open; }));
-        const bool all_fit = std::none_of(rows_.begin(), rows_.end(), [&](const Row& r) { return is_full(r, step); });
-        if (open * 2 > rows_.size() && all_fit) return;
-        std::vector<std::int64_t> kept, ids;
-        for (std::size_t i = 0; i < rows_.size(); ++i)
-            if (rows_[i].is_open) {
-                kept.push_back(static_cast<std::int64_t>(i));
-                ids.push_back(ids_.data<std::int64_t>()[i]);
-            }
-        std::erase_if(rows_, [](const Row& row) { return !row.is_open; });
-        session_->reorder(kept);
-        ids_ = Tensor::from(ids, {static_cast<std::int64_t>(ids.size()), 1});
-    }
-
-    models::DecodingSession* session_;
-    Restart* restart_;
-    std::int64_t context_;
-    const GenerateOptions& options_;
-    const OnToken& on_token_;
-    Device device_;
-    std::vector<History> histories_;  // by row of the prompt
-    std::vector<Row> rows_;           // of the decoding's batch
-    LogitsProcessor rules_;
-    Sampler sampler_;
-    std::optional<LogProbabilities> log_probabilities_;
-    HostLogits host_;
-    std::vector<float> changed_;  // logits under the rules
-    Tensor ids_;                  // (rows, 1) the newest token of each, on the host
-    Generated out_;
+    std::vector<std::int64_t> stop_ids_;  // sorted
+    const OnPiece& on_piece_;
+    bool keeps_log_probabilities_;
+    Clock::time_point start_ = Clock::now();
+    std::vector<Detokenizer> decoders_;  // per row; none without a tokenizer
+    GenerationResult out_;
 };
 
+void sample(const models::Model& model, const Input& input, const GenerateOptions& options, PrefixCache* cache,
+            Texts& texts) {
+    const auto take = [&](const NewToken& token) { return texts.take(token); };
+    const Generated found =
+        cache ? cache->generate(input.ids[0], options, take)
+              : generate(model, input.batch, histories_of(model, input.batch, input.ids), options, take);
+    GenerationResult& out = texts.out();
+    for (std::size_t row = 0; row < found.endings.size(); ++row) out.texts[row].ending = found.endings[row];
+    if (cache) out.timings.reused_tokens = cache->reused();
+    out.timings.steps = found.steps;
+    out.timings.decoded_tokens = found.decoded_tokens;
+    out.timings.prefill_seconds = found.prefill_seconds;
+    out.timings.decode_seconds = found.decode_seconds;
+    out.forgotten = found.forgotten;
+    out.cache_bytes = found.cache_bytes;
+}
+
+void search(const models::Model& model, const Input& input, const BeamOptions& options, Texts& texts) {
+    const BeamResult found = beam_search(model, input.batch, histories_of(model, input.batch, input.ids), options);
+    GenerationResult& out = texts.out();
+    for (std::size_t row = 0; row < found.texts.size(); ++row) {
+        const BeamText& best = found.texts[row].front();
+        GeneratedText& text = out.texts[row];
+        for (const std::int64_t id : best.tokens)
+            if (!texts.take({.row = row, .id = id})) break;
+        text.score = best.score;
+        if (best.is_cancelled)
+            text.ending = Ending::Cancelled;
+        else if (best.fills_context)
+            text.ending = Ending::Context;
+        else if (!best.tokens.empty() && texts.is_stop(best.tokens.back()))
+            text.ending = Ending::StopId;
+    }
+    out.timings.steps = found.steps;
+    out.timings.decoded_tokens = found.steps * static_cast<std::int64_t>(found.texts.size());
+    out.timings.prefill_seconds = found.prefill_seconds;
+    out.timings.decode_seconds = found.decode_seconds;
+    out.cache_bytes = found.cache_bytes;
+}
+
 }  // namespace
 
-Generated generate(models::DecodingSession& session, Tensor logits, std::vector<History> histories,
-                   std::int64_t context, const GenerateOptions& options, const OnToken& on_token) {
+Generator::Generator(const TextModel& model) : model_(model), cache_(*model.model, model.device) {}
+
+GenerationResult Generator::generate(const GenerationRequest& request, const OnPiece& on_piece) {
     const NoGrad no_grad;
-    check(logits.rank() == 2 && logits.size(0) == static_cast<std::int64_t>(histories.size()), "generate: logits of ",
-          logits.shape(), " for ", histories.size(), " prompts");
-    return Generation(session, logits, std::move(histories), context, options, on_token).run(logits);
-}
-
-namespace {
-
-// A text whose rows are shifted is read from ids alone.
-void check_shift(const models::Model& model, const models::Batch& prompt, std::int64_t context) {
-    check(!model.has_encoder() && !prompt.pixel_values.defined(), model.config.source(),
-          ": the context of a model that reads images or a text beside its own cannot be shifted");
-    check(context > 0, model.config.source(), ": the model has no known context that could be shifted");
-}
-
-}  // namespace
-
-Generated generate(const models::Model& model, const models::Batch& prompt, const GenerateOptions& options,
-                   const OnToken& on_token) {
-    const NoGrad no_grad;
-    if (options.max_new_tokens <= 0) return {};
-    options.sampler.check_values();
-    const std::int64_t context = context_under(options.context, model);
-    const bool shifts = options.context.end == AtContext::Shift;
-    std::vector<History> histories = histories_of(model, prompt);
-    const auto start = Clock::now();
-    Restart restart(model, options, prompt.input_ids.device());
-    Tensor logits;
-    if (shifts) {
-        check_shift(model, prompt, context);
-        const std::int64_t kept = options.context.kept;
-        std::vector<std::vector<std::int64_t>> texts;
-        for (const History& history : histories) {
-            const auto count = static_cast<std::int64_t>(history.ids.size());
-            texts.push_back(remembered(history.ids, kept, forgotten_by_shift(count, 0, context, kept)));
-        }
-        logits = restart(texts, context);
-    } else {
-        const std::int64_t most = fitting_new_tokens(histories, context, options.max_new_tokens);
-        logits = restart(prompt, prompt_length(model, prompt) + most);
+    const GenerationSettings settings = request.settings ? *request.settings : settings_of(model_);
+    const Input input = read(model_, request);
+    const std::int64_t most =
+        settings.most_new_tokens(prompt_length(*model_.model, input.batch), request.usual_new_tokens);
+    ContextRule context = request.context;
+    const bool shifts = context.end == AtContext::Shift;
+    if (shifts && !context.kept) context.kept = kept_by_shift(model_, input.ids);
+    Texts texts(model_, request, settings.stop_ids, input.ids, on_piece);
+    if (settings.beams.count > 1) {
+        check(!request.log_probabilities, "log-probabilities: a search with beams has none");
+        search(*model_.model, input,
+               {.beams = settings.beams,
+                .max_new_tokens = most,
+                .stop_ids = settings.stop_ids,
+                .rules = settings.rules,
+                .context = context,
+                .prefill_chunk = request.prefill_chunk,
+                .on_prefill = request.on_prefill,
+                .is_cancelled = request.is_cancelled},
+               texts);
+        return texts.finished();
     }
-    if (logits.device().kind != DeviceKind::CPU) driver(logits.device().kind).synchronize(logits.device().index);
-    const double prefill_seconds = seconds_since(start);
-    Generated out = Generation(restart.session(), logits, std::move(histories), context, options, on_token,
-                               shifts ? &restart : nullptr)
-                        .run(logits);
-    out.prefill_seconds = prefill_seconds;
-    return out;
+    const bool only_ids = input.ids.size() == 1 && request.images.empty() && !model_.model->has_encoder();
+    sample(*model_.model, input,
+           {.max_new_tokens = most,
+            .stop_ids = settings.stop_ids,
+            .sampler = settings.sampler,
+            .rules = settings.rules,
+            .context = context,
+            .log_probabilities = request.log_probabilities,
+            .prefill_chunk = request.prefill_chunk,
+            .on_prefill = request.on_prefill,
+            .is_cancelled = request.is_cancelled},
+           request.reuse_cache && only_ids && !shifts ? &cache_ : nullptr, texts);
+    return texts.finished();
 }
 
-models::Batch batch_of(const std::vector<std::vector<std::int64_t>>& prompts, std::int64_t padding_id, Side side) {
-    std::size_t longest = 0;
-    for (const auto& prompt : prompts) {
-        check(!prompt.empty(), "a prompt must have at least one token");
-        longest = std::max(longest, prompt.size());
-    }
-    std::vector<std::int64_t> ids, mask;
-    for (const auto& prompt : prompts) {
-        const std::size_t before = side == Side::Left ? longest - prompt.size() : 0;
-        const std::size_t after = longest - prompt.size() - before;
-        ids.insert(ids.end(), before, padding_id);
-        mask.insert(mask.end(), before, 0);
-        ids.insert(ids.end(), prompt.begin(), prompt.end());
-        mask.insert(mask.end(), prompt.size(), 1);
-        ids.insert(ids.end(), after, padding_id);
-        mask.insert(mask.end(), after, 0);
-    }
-    const Shape shape{static_cast<std::int64_t>(prompts.size()), static_cast<std::int64_t>(longest)};
-    return {.input_ids = Tensor::from(ids, shape), .attention_mask = Tensor::from(mask, shape)};
+GenerationSettings settings_of(const TextModel& model) {
+    GenerationSettings settings = model.settings;
+    if (settings.stop_ids.empty() && model.tokenizer && model.tokenizer->special.eos)
+        settings.stop_ids = {*model.tokenizer->special.eos};
+    return settings;
 }
 
-std::int64_t prompt_length(const models::Model& model, const models::Batch& prompt) {
-    const Tensor& ids = model.has_encoder() ? prompt.decoder_input_ids : prompt.input_ids;
-    check(!ids.defined() || ids.rank() == 2, "input_ids: expected (B, T), found ", ids.shape());
-    return ids.defined() ? ids.size(1) : 1;
+bool looks_at_images(const TextModel& model) {
+    const models::Vision* vision = models::architecture_of(model.config).vision;
+    return vision && vision->prompt;
 }
 
-std::int64_t fitting_new_tokens(const std::vector<History>& prompts, std::int64_t context, std::int64_t wanted) {
-    if (context == 0) return wanted;
-    std::int64_t room = 1;
-    for (const History& prompt : prompts) {
-        const auto length = static_cast<std::int64_t>(prompt.ids.size());
-        check(length <= context, "input_ids: a prompt of ", length, " tokens is longer than the context of ", context);
-        room = std::max(room, context - length + 1);
+const char* name_of(Ending ending) {
+    switch (ending) {
+        case Ending::Length: return "length";
+        case Ending::Context: return "context";
+        case Ending::Cancelled: return "cancelled";
+        case Ending::StopId:
+        case Ending::StopString: break;
     }
-    return std::min(room, wanted);
-}
-
-std::vector<History> histories_of(const models::Model& model, const models::Batch& prompt) {
-    const Tensor& tensor = model.has_encoder() ? prompt.decoder_input_ids : prompt.input_ids;
-    const Tensor& mask = model.has_encoder() ? prompt.decoder_attention_mask : prompt.attention_mask;
-    if (!tensor.defined()) {  // the model begins with a token of its own, which no rule may change
-        constexpr std::int64_t some_token = -1;
-        return std::vector<History>(static_cast<std::size_t>(prompt.input_ids.size(0)), {{some_token}, 1});
-    }
-    const std::vector<std::int64_t> ids = tensor.to_vector<std::int64_t>();
-    const std::vector<std::int64_t> is_token =
-        mask.defined() ? mask.to_vector<std::int64_t>() : std::vector<std::int64_t>(ids.size(), 1);
-    std::vector<History> histories(static_cast<std::size_t>(tensor.size(0)));
-    for (std::size_t i = 0; i < ids.size() && i < is_token.size(); ++i)
-        if (is_token[i] != 0) histories[i / static_cast<std::size_t>(tensor.size(1))].ids.push_back(ids[i]);
-    for (History& history : histories) history.prompt = history.ids.size();
-    return histories;
+    return "stop";
 }
 
 }  // namespace tessera::inference

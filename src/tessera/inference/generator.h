@@ -1,69 +1,98 @@
-// Text token by token: the prompt is read once, in chunks, then each chosen token is fed back.
+// Text from text and images: prompts in, pieces of text out as they come, with the endings, tokens, log-probabilities
+// and timings. Whether tokens are sampled or searched for with beams is what the settings say.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "tessera/inference/context_rule.h"
-#include "tessera/inference/logits_processor.h"
-#include "tessera/inference/sampler.h"
-#include "tessera/models/model.h"
+#include "tessera/formats/image/image.h"
+#include "tessera/inference/prefix_cache.h"
+#include "tessera/inference/text_model.h"
+#include "tessera/inference/token_loop.h"
 
 namespace tessera::inference {
 
-struct GenerateOptions {
-    std::int64_t max_new_tokens = 64;
-    std::vector<std::int64_t> stop_ids = {};  // a row ends with the first of these
-    SamplerSettings sampler = {};             // the most probable token unless asked otherwise
-    LogitsRules rules = {};
+struct GenerationRequest {
+    std::vector<Prompt> prompts = {};                 // continued side by side
+    std::span<const formats::Image> images = {};      // that each prompt is about; valid during the call
+    bool own_image = false;                           // each prompt is about the image at its place alone
+    std::optional<GenerationSettings> settings = {};  // none: settings_of the model
+    std::int64_t usual_new_tokens = 256;              // at most, where the settings do not say
+    std::vector<std::string> stops = {};              // texts to stop before
     ContextRule context = {};
     // Whether log-probabilities are wanted: of the chosen token and of so many of the most probable ones.
     std::optional<std::int64_t> log_probabilities = {};
-    std::int64_t prefill_chunk = 512;  // tokens of the prompt read at once; 0: all
+    // Of a lone prompt: what it has in common with the one before is not read again, and its caches are kept.
+    bool reuse_cache = true;
+    std::int64_t prefill_chunk = 512;  // tokens of a prompt read at once; 0: all
     std::function<void(std::int64_t done, std::int64_t total)> on_prefill = {};  // told between these parts
+    std::function<bool()> is_cancelled = {};  // asked between these parts and between tokens; true ends all texts
 };
 
-// asked: on_token said so; context: there is no room to read one more token
-enum class Ending { Length, StopId, Asked, Context };
-
-struct NewToken {
-    std::size_t row = 0;
-    std::int64_t id = 0;
+// A token, and the text that is certain with it; what is certain only at the end comes without a token.
+struct TextPiece {
+    std::size_t row = 0;         // of the prompt
+    std::string_view text = {};  // whole characters; often empty. Valid during the call, as the rest is
+    std::optional<std::int64_t> id = {};
     double log_probability = 0;                   // where asked for
-    std::span<const TokenProbability> most = {};  // likewise, by falling probability; valid during the call
+    std::span<const TokenProbability> most = {};  // likewise, by falling probability
 };
-// Told each row's newest token; false ends the row.
-using OnToken = std::function<bool(const NewToken& token)>;
+// Beams give all pieces at once when the search is over.
+using OnPiece = std::function<void(const TextPiece& piece)>;
 
-struct Generated {
-    std::vector<std::vector<std::int64_t>> tokens;   // per row, the new ones; a stop id is the last of its row
-    std::vector<Ending> endings;                     // per row
-    double prefill_seconds = 0, decode_seconds = 0;  // the prompt, and everything after it
-    std::int64_t steps = 0;                          // how often tokens were fed back
-    std::int64_t decoded_tokens = 0;                 // how many tokens those were, all rows together
-    std::int64_t forgotten = 0;                      // tokens that shifts of the context left out, all rows together
+struct TokenLogProbabilities {
+    std::int64_t id = 0;
+    double log_probability = 0;
+    std::vector<TokenProbability> most = {};
+};
+
+struct GeneratedText {
+    std::string text = {};                  // empty where there is no tokenizer
+    std::vector<std::int64_t> tokens = {};  // the new ones; a stop id is the last
+    Ending ending = Ending::Length;
+    std::vector<TokenLogProbabilities> log_probabilities = {};  // per token, where asked for
+    double score = 0;                                           // of a beam
+};
+
+struct GenerationTimings {
+    std::int64_t prompt_tokens = 0, reused_tokens = 0;  // of all prompts; those of them that were in the caches
+    std::int64_t steps = 0;                             // how often tokens were fed back
+    std::int64_t decoded_tokens = 0;                    // how many tokens those were
+    double prefill_seconds = 0, first_token_seconds = 0, decode_seconds = 0;
+};
+
+struct GenerationResult {
+    std::vector<GeneratedText> texts = {};  // per prompt
+    GenerationTimings timings = {};
+    std::int64_t forgotten = 0;  // tokens that shifts of the context left out
     std::int64_t cache_bytes = 0;
 };
 
-// Prompts of different lengths are padded on the left in the batch. Each row ends by itself.
-Generated generate(const models::Model& model, const models::Batch& prompt, const GenerateOptions& options,
-                   const OnToken& on_token = {});
-// The same from the logits after a prompt, (B, V); `histories` are the prompt's tokens, one per row. A row ends where
-// it has read `context` tokens; 0: never.
-Generated generate(models::DecodingSession& session, Tensor logits, std::vector<History> histories,
-                   std::int64_t context, const GenerateOptions& options, const OnToken& on_token = {});
+// One at a time: a generator keeps the caches of its last lone prompt. The model must outlive it, and may be shared.
+class Generator {
+   public:
+    explicit Generator(const TextModel& model);
 
-// Prompts as one batch, padded on the left; for an encoder, on the right.
-enum class Side { Left, Right };
-models::Batch batch_of(const std::vector<std::vector<std::int64_t>>& prompts, std::int64_t padding_id = 0,
-                       Side side = Side::Left);
+    GenerationResult generate(const GenerationRequest& request, const OnPiece& on_piece = {});
+    void clear_cache() { cache_.clear(); }
 
-std::int64_t prompt_length(const models::Model& model, const models::Batch& prompt);
-std::vector<History> histories_of(const models::Model& model, const models::Batch& prompt);
-// `wanted`, or fewer where every row reaches the context (0: none) before. The last token is chosen where no position
-// is left to read it at. Throws where a prompt is longer than the context.
-std::int64_t fitting_new_tokens(const std::vector<History>& prompts, std::int64_t context, std::int64_t wanted);
+   private:
+    const TextModel& model_;
+    PrefixCache cache_;
+};
+
+// What the model's files say of generating. They name the ids that end a text; where they do not, it is the tokenizer's
+// end of text.
+GenerationSettings settings_of(const TextModel& model);
+
+// Whether prompts are texts about images.
+bool looks_at_images(const TextModel& model);
+
+// "stop", "length", "context" or "cancelled".
+const char* name_of(Ending ending);
 
 }  // namespace tessera::inference

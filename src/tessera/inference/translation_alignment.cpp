@@ -1,7 +1,8 @@
+#include "tessera/inference/translation_alignment.h"
+
 #include <algorithm>
 
 #include "tessera/data/token_words.h"
-#include "tessera/inference/translator.h"
 #include "tessera/plots/svg.h"
 #include "tessera/tensor/tape.h"
 
@@ -56,14 +57,13 @@ std::vector<double> mean_weights(const std::vector<Tensor>& layers) {
 
 }  // namespace
 
-Alignment align(const TextModel& model, const Prompt& prompt, const Translated& translation) {
+Alignment align(const TextModel& model, const Prompt& prompt, const Ids& translation) {
     const NoGrad no_grad;
-    check(!translation.tokens.empty(), "an empty translation has no alignment");
+    check(!translation.empty(), "an empty translation has no alignment");
     const Ids source = ids_of(model, prompt);
-    models::Batch batch = batch_for(model, {prompt});
+    models::Batch batch = batch_for(model, {{.ids = source}});
     // The decoder's weights at a place belong to the token that it predicts there.
-    batch.labels =
-        Tensor::from(translation.tokens, {1, static_cast<std::int64_t>(translation.tokens.size())}).to(model.device);
+    batch.labels = Tensor::from(translation, {1, static_cast<std::int64_t>(translation.size())}).to(model.device);
     batch.attention_mask = batch.decoder_input_ids = {};
     std::vector<Tensor> layers;
     nn::Context context;
@@ -71,7 +71,7 @@ Alignment align(const TextModel& model, const Prompt& prompt, const Translated& 
     model.model->forward(batch, context);
     check(!layers.empty(), model.path.string(), ": this model's attention between two texts cannot be seen");
     const std::vector<double> weights = mean_weights(layers);
-    const Words from = words_of(source, model.text()), to = words_of(translation.tokens, model.text());
+    const Words from = words_of(source, model.text()), to = words_of(translation, model.text());
     Alignment alignment{.source = from.texts, .target = to.texts, .weights = {}};
     for (std::size_t row = 0; row < to.starts.size(); ++row)
         for (std::size_t column = 0; column < from.starts.size(); ++column) {

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "tessera/inference/generator.h"
+#include "tessera/inference/token_loop.h"
 #include "tessera/models/catalog.h"
 #include "tessera/models/decoder.h"
 #include "tessera/ops/concat.h"

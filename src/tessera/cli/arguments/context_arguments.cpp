@@ -1,22 +1,8 @@
 #include "tessera/cli/arguments/context_arguments.h"
 
-#include <algorithm>
-
 #include "tessera/core/error.h"
 
 namespace tessera::cli {
-namespace {
-
-// A shift keeps the token that all texts begin with.
-std::int64_t kept_by_shift(const inference::TextModel& model, const std::vector<std::vector<std::int64_t>>& prompts) {
-    std::optional<std::int64_t> first = model.settings.bos;
-    if (model.tokenizer && model.tokenizer->special.bos) first = model.tokenizer->special.bos;
-    const auto begins_so = [&](const std::vector<std::int64_t>& ids) { return !ids.empty() && ids.front() == first; };
-    return first && std::all_of(prompts.begin(), prompts.end(), begins_so) ? 1 : 0;
-}
-
-}  // namespace
-
 void ContextArguments::declare(Arguments& parser) {
     parser.option("-c,--ctx", tokens,
                   "how many tokens a text may have, prompt and answer; the model's context otherwise");
@@ -28,8 +14,7 @@ void ContextArguments::declare_shift(Arguments& parser) {
                 "at the context's end forget the older half of the text after its first token, and go on");
 }
 
-inference::ContextRule ContextArguments::rule(const inference::TextModel& model,
-                                              const std::vector<std::vector<std::int64_t>>& prompts) const {
+inference::ContextRule ContextArguments::rule(const inference::TextModel& model) const {
     check(!(shifts && goes_on), "--context-shift: --beyond-context says otherwise");
     const std::int64_t positions = model.model->longest_text(), context = model.model->context_length();
     const std::int64_t wanted = tokens.value_or(1);
@@ -43,9 +28,8 @@ inference::ContextRule ContextArguments::rule(const inference::TextModel& model,
     inference::ContextRule rule{.tokens = tokens.value_or(0)};
     if (goes_on) rule.end = inference::AtContext::GoOn;
     if (shifts) rule.end = inference::AtContext::Shift;
-    rule.kept = shifts ? kept_by_shift(model, prompts) : 0;
     const std::int64_t room = tokens.value_or(context);
-    check(!shifts || room >= rule.kept + 2, "--context-shift: there is nothing to forget of a context of ", room);
+    check(!shifts || room >= 3, "--context-shift: there is nothing to forget of a context of ", room);
     return rule;
 }
 

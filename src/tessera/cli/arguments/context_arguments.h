@@ -21,9 +21,8 @@ struct ContextArguments {
     void declare(Arguments& parser);        // --ctx and --beyond-context
     void declare_shift(Arguments& parser);  // --context-shift
 
-    // For these prompts; wrong values are refused by name.
-    inference::ContextRule rule(const inference::TextModel& model,
-                                const std::vector<std::vector<std::int64_t>>& prompts = {}) const;
+    // Wrong values are refused by name.
+    inference::ContextRule rule(const inference::TextModel& model) const;
     // "the model's context of 256 tokens"
     std::string name(const inference::TextModel& model) const;
 };

@@ -101,7 +101,7 @@ inference::GenerationSettings GenerationArguments::applied(const inference::Text
           "otherwise");
     for (const std::string& stop : stops) check(!stop.empty(), "--stop: the text is empty");
 
-    inference::GenerationSettings s = model.settings;
+    inference::GenerationSettings s = inference::settings_of(model);
     s.sampler.temperature = temperature.value_or(s.sampler.temperature);
     s.sampler.top_k = top_k.value_or(s.sampler.top_k);
     s.sampler.top_p = top_p.value_or(s.sampler.top_p);
@@ -126,25 +126,17 @@ inference::GenerationSettings GenerationArguments::applied(const inference::Text
     return s;
 }
 
-inference::GenerateOptions generate_options(const inference::GenerationSettings& settings, std::int64_t prompt,
-                                            std::int64_t fallback_new) {
-    return {.max_new_tokens = settings.most_new_tokens(prompt, fallback_new),
-            .stop_ids = settings.stop_ids,
-            .sampler = settings.sampler,
-            .rules = settings.rules};
-}
-
-std::string speed_line(const Speed& s) {
+std::string speed_line(const inference::GenerationTimings& s) {
     char text[256];
     const auto rate = [](std::int64_t count, double seconds) {
         return seconds > 0 ? static_cast<double>(count) / seconds : 0.0;
     };
-    const std::int64_t read = s.prompt_tokens - s.reused;
+    const std::int64_t read = s.prompt_tokens - s.reused_tokens;
     std::string line;
     std::snprintf(text, sizeof text, "prompt %lld tokens", static_cast<long long>(s.prompt_tokens));
     line += text;
-    if (s.reused > 0) {
-        std::snprintf(text, sizeof text, " (%lld of them known)", static_cast<long long>(s.reused));
+    if (s.reused_tokens > 0) {
+        std::snprintf(text, sizeof text, " (%lld of them known)", static_cast<long long>(s.reused_tokens));
         line += text;
     }
     std::snprintf(text, sizeof text,

@@ -29,15 +29,7 @@ struct GenerationArguments {
     bool wants_sampling() const { return temperature || top_k || top_p || min_p || typical; }
 };
 
-// How to generate after a prompt of so many tokens.
-inference::GenerateOptions generate_options(const inference::GenerationSettings& settings, std::int64_t prompt,
-                                            std::int64_t fallback_new);
-
 // "prompt 12 tokens in 0.03 s (400/s) · first token after 0.04 s · 63 tokens in 0.9 s (70/s)"
-struct Speed {
-    std::int64_t prompt_tokens = 0, reused = 0, decoded_tokens = 0;
-    double prefill_seconds = 0, decode_seconds = 0, first_token_seconds = 0;
-};
-std::string speed_line(const Speed& speed);
+std::string speed_line(const inference::GenerationTimings& timings);
 
 }  // namespace tessera::cli

@@ -35,8 +35,14 @@ int chat_command(const std::vector<std::string>& arguments) {
         inference::open_text_model(folder, tokenizer, parse_device(device), inference::NeedsTokenizer::Yes, adapter);
     check(!model.model->has_encoder(), folder, ": an encoder-decoder does not chat; see tessera translate");
     // Without a template, refused at once; who talks about images needs none.
-    if (!looks_at_images(model)) inference::chat_prompt(model, {{.role = "user", .content = "hello"}});
-    check(images.empty() || looks_at_images(model), "--image: ", folder, ": this model does not look at images");
+    if (!inference::looks_at_images(model)) {
+        check(!model.text().chat_template.empty(), folder,
+              ": no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); try tessera "
+              "generate");
+        inference::chat_prompt(model, {{.role = "user", .content = "hello"}});
+    }
+    check(images.empty() || inference::looks_at_images(model), "--image: ", folder,
+          ": this model does not look at images");
     ChatSession chat(model, how, context);
     chat.set_system(system);
     chat.show_statistics(!no_statistics);

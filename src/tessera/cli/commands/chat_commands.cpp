@@ -5,7 +5,6 @@
 #include "tessera/cli/commands/chat_session.h"
 #include "tessera/cli/terminal/output.h"
 #include "tessera/formats/json.h"
-#include "tessera/inference/chat_turns.h"
 #include "tessera/text/utf8.h"
 
 namespace tessera::cli {
@@ -26,22 +25,6 @@ std::string beginning_of(const std::string& text) {
 void confirm(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
 std::string counted(std::size_t count, const char* what) { return text_of(count, " ", what, count == 1 ? "" : "s"); }
-
-std::vector<ChatMessage> messages_in(const formats::Config& file) {
-    std::vector<ChatMessage> messages;
-    const Json* list = file.json().find("messages");
-    if (list == nullptr || !list->is_array())
-        file.reject("messages", "expected a list of messages, as /save writes it");
-    for (std::size_t i = 0; i < list->items().size(); ++i) {
-        const formats::Config one(list->items()[i], file.source(), text_of("messages[", i, "]"));
-        ChatMessage message{.role = one.text("role"), .content = one.text("content")};
-        if (message.role != "user" && message.role != "assistant" && !(message.role == "system" && i == 0))
-            one.reject("role",
-                       text_of("expected user or assistant, or system at the beginning, found \"", message.role, "\""));
-        messages.push_back(std::move(message));
-    }
-    return messages;
-}
 
 }  // namespace
 
@@ -93,7 +76,7 @@ void ChatSession::change_system(const std::string& text) {
 
 void ChatSession::image(const std::string& path) {
     check(!path.empty(), "/image: the name of a file is missing");
-    check(looks_at_images(model_), "/image: this model does not look at images");
+    check(inference::looks_at_images(model_), "/image: this model does not look at images");
     show_image(path);
 }
 
@@ -130,7 +113,7 @@ void ChatSession::undo(const std::string&) {
     check(!turns.empty(), "/undo: there is no message to take back");
     const std::string text = messages_[turns.back()].content;
     messages_.resize(turns.back());
-    first_shown_ = 0;  // there may be room again
+    turns_left_out_ = 0;  // there may be room again
     confirm(text_of("took back \"", beginning_of(text), "\"; ", counted(turns.size() - 1, "turn"),
                     turns.size() == 2 ? " is left" : " are left"));
 }
@@ -139,7 +122,7 @@ void ChatSession::reset(const std::string&) {
     messages_.clear();
     images_.clear();
     image_paths_.clear();
-    first_shown_ = 0;
+    turns_left_out_ = 0;
     warned_ = false;
     confirm(system_.empty() ? "begun again" : "begun again; the system message stays");
 }
@@ -147,7 +130,7 @@ void ChatSession::reset(const std::string&) {
 void ChatSession::save(const std::string& file) {
     check(!file.empty(), "/save: the name of a file is missing");
     check_output_file(file, "{\n  \"messages\": ", {});
-    Json all = Json::object().set("messages", inference::to_json(with_system(0)));
+    Json all = Json::object().set("messages", inference::to_json(with_system()));
     Json images = Json::array();
     for (const std::string& path : image_paths_) images.push_back(path);
     if (!image_paths_.empty()) all.set("images", std::move(images));
@@ -158,10 +141,10 @@ void ChatSession::save(const std::string& file) {
 void ChatSession::load(const std::string& file) {
     check(!file.empty(), "/load: the name of a file is missing");
     const formats::Config saved(Json::read(file), file);
-    std::vector<ChatMessage> messages = messages_in(saved);
+    std::vector<ChatMessage> messages = inference::messages_of(saved);
     std::vector<formats::Image> images;
     std::vector<std::string> paths;
-    if (saved.has("images") && looks_at_images(model_)) paths = saved.texts("images");
+    if (saved.has("images") && inference::looks_at_images(model_)) paths = saved.texts("images");
     for (const std::string& path : paths) images.push_back(formats::read_image(path));
     const bool has_system = !messages.empty() && messages.front().role == "system";
     system_ = has_system ? messages.front().content : "";
@@ -170,7 +153,7 @@ void ChatSession::load(const std::string& file) {
     images_ = std::move(images);
     image_paths_ = std::move(paths);
     asked_about_images_ = !images_.empty();
-    first_shown_ = 0;
+    turns_left_out_ = 0;
     warned_ = false;
     confirm(text_of("loaded ", counted(messages_.size(), "message"), has_system ? " and the system message" : "",
                     images_.empty() ? "" : text_of(" and ", counted(images_.size(), "image")), " from ",

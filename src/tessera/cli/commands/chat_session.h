@@ -7,12 +7,9 @@
 #include "tessera/cli/arguments/context_arguments.h"
 #include "tessera/cli/arguments/generation_arguments.h"
 #include "tessera/formats/image/image.h"
-#include "tessera/inference/chat_prompt.h"
-#include "tessera/inference/conversation.h"
+#include "tessera/inference/chat.h"
 
 namespace tessera::cli {
-
-bool looks_at_images(const inference::TextModel& model);
 
 class ChatSession {
    public:
@@ -43,26 +40,20 @@ class ChatSession {
     void load(const std::string& file);
     void statistics(const std::string& wanted);
 
-    struct Question {
-        std::vector<std::int64_t> ids;
-        models::Batch batch;
-    };
-    Question question(std::size_t first);
-    Question fitting_question(std::int64_t room, std::size_t& first);
-    std::vector<inference::ChatMessage> with_system(std::size_t first) const;
+    std::vector<inference::ChatMessage> with_system() const;
     void answer();
-    void tell_of_room(std::int64_t tokens, inference::Ending ending);
+    [[noreturn]] void refuse(const inference::PromptTooLong& error) const;
+    void tell_of_room(const inference::ChatAnswer& answer);
 
     const inference::TextModel& model_;
     const GenerationArguments& how_;
     const ContextArguments& context_arguments_;
     inference::GenerationSettings settings_;
     inference::ContextRule rule_;
-    std::int64_t context_;  // tokens; 0: no end is known
-    inference::Conversation conversation_;
+    inference::Chat chat_;
     std::string system_;
     std::vector<inference::ChatMessage> messages_;
-    std::size_t first_shown_ = 0;  // of them: those before have been left out for want of room
+    std::size_t turns_left_out_ = 0;  // of them, for want of room
     bool warned_ = false;
     std::vector<formats::Image> images_;
     std::vector<std::string> image_paths_;

@@ -128,7 +128,7 @@ evaluation::Bleu bleu_of(const std::string& folder, const training::Recipe& reci
                          std::int64_t most_pairs) {
     const inference::TextModel model =
         inference::open_text_model(folder, recipe.tokenizer, device, inference::NeedsTokenizer::Yes);
-    inference::GenerationSettings settings = model.settings;
+    inference::GenerationSettings settings = inference::settings_of(model);
     settings.sampler.do_sample = false;
     settings.beams.count = beams;
     evaluation::TranslationScoreOptions options{.most_pairs = most_pairs};

@@ -7,29 +7,25 @@
 #include "tessera/core/parallel.h"
 #include "tessera/evaluation/scene_scores.h"
 #include "tessera/inference/generator.h"
-#include "tessera/inference/image_prompt.h"
-#include "tessera/inference/text_model.h"
 #include "tessera/scenes/scenes.h"
-#include "tessera/tensor/tape.h"
 
 namespace tessera::cli {
 namespace {
 
 // The most probable answers, token by token.
 std::vector<std::string> answers_of(const inference::TextModel& model, const std::vector<scenes::Scene>& scenes) {
-    std::vector<std::string> texts;
+    constexpr std::int64_t longest_answer = 96;
     std::vector<formats::Image> images;
-    for (const scenes::Scene& scene : scenes) {
-        texts.push_back(scene.prefix);
-        images.push_back(scene.image);
-    }
-    const inference::ImagePrompts prompts =
-        inference::prompts_with_own_image(model.path, model.config, model.text(), texts, images, model.device);
-    inference::GenerateOptions options{.max_new_tokens = 96};
-    if (model.text().special.eos) options.stop_ids = {*model.text().special.eos};
-    const inference::Generated generated = inference::generate(*model.model, prompts.batch, options);
+    for (const scenes::Scene& scene : scenes) images.push_back(scene.image);
+    inference::GenerationRequest request{
+        .images = images, .own_image = true, .settings = inference::settings_of(model)};
+    for (const scenes::Scene& scene : scenes) request.prompts.push_back({.text = scene.prefix});
+    request.settings->max_new_tokens = longest_answer;
+    request.settings->sampler.do_sample = false;
+    request.settings->beams.count = 1;
     std::vector<std::string> answers;
-    for (const auto& tokens : generated.tokens) answers.push_back(model.text().decode(tokens, true));
+    for (const inference::GeneratedText& answer : inference::Generator(model).generate(request).texts)
+        answers.push_back(answer.text.substr(answer.text.starts_with(' ')));  // which some tokenizers put before a word
     return answers;
 }
 
@@ -67,7 +63,6 @@ int scenes_score_command(const std::vector<std::string>& arguments) {
     const scenes::Scenes set{std::filesystem::path(file)};
     const inference::TextModel model =
         inference::open_text_model(folder, {}, parse_device(device_name), inference::NeedsTokenizer::Yes);
-    const NoGrad no_grad;
     count = std::min(count, set.size());
     evaluation::SceneScores scores;
     Progress progress("answering", static_cast<double>(count), "scenes");

@@ -55,6 +55,30 @@ std::string accuracy_of(const training::Accuracy& answers) {
                        with_separators(answers.total));
 }
 
+// A model that a run owns, as one to generate with, for as long as this lives.
+class LentModel {
+   public:
+    LentModel(const models::Model& model, const tokenizers::Tokenizer& tokenizer, Device device)
+        : model_{.path = model.config.source(),
+                 .config = model.config,
+                 .tokenizer = {std::shared_ptr<void>(), &tokenizer},
+                 .device = device} {
+        const bool is_said = model.generation_config.is_object();
+        const formats::Config how(is_said ? model.generation_config : formats::Json::object(),
+                                  "generation_config.json");
+        model_.settings = inference::read_generation_settings(how, model.config);
+        model_.model.reset(const_cast<models::Model*>(&model));  // last: what throws above must not free it
+    }
+    ~LentModel() { static_cast<void>(model_.model.release()); }
+    LentModel(const LentModel&) = delete;
+    LentModel& operator=(const LentModel&) = delete;
+
+    const inference::TextModel& text_model() const { return model_; }
+
+   private:
+    inference::TextModel model_;
+};
+
 class Display {
    public:
     Display(const training::Recipe& recipe, const training::SessionOptions& options, bool quiet)
@@ -156,20 +180,29 @@ class Display {
 
     void sample(const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t step) {
         if (quiet_) return;
-        tokenizers::Ids prompt = tokenizer.encode(recipe_.sample_prompt);
-        if (prompt.empty()) prompt.push_back(tokenizer.special.bos.value_or(tokenizer.special.eos.value_or(0)));
-        const auto length = static_cast<std::int64_t>(prompt.size()), context = model.context_length();
-        if (context > 0 && length > context)  // no reason to end the run
-            return say(fmt::format("step {}: sample.prompt has {} tokens, and the model's context is {}", step, length,
-                                   context));
-        models::Batch batch = inference::batch_of({prompt});
-        batch.input_ids = batch.input_ids.to(device_);
-        inference::GenerateOptions options{.max_new_tokens = recipe_.sample_tokens};
-        if (tokenizer.special.eos) options.stop_ids = {*tokenizer.special.eos};
-        const auto generated = inference::generate(model, batch, options);
         say(fmt::format("step {}:", step));
-        std::istringstream lines(recipe_.sample_prompt + tokenizer.decode(generated.tokens[0], true));
-        for (std::string line; std::getline(lines, line);) say("    " + one_line(line));
+        try {
+            std::istringstream lines(recipe_.sample_prompt + continuation(model, tokenizer));
+            for (std::string line; std::getline(lines, line);) say("    " + one_line(line));
+        } catch (const inference::PromptTooLong& error) {  // no reason to end the run, as the next
+            say(fmt::format("    no sample: sample.prompt has {} tokens, and the model's context is {}", error.tokens,
+                            error.context));
+        } catch (const Error& error) {
+            say(fmt::format("    no sample: {}", one_line(error.what())));
+        }
+    }
+
+    // What the model says after the recipe's sample.prompt, the most probable token each time.
+    std::string continuation(const models::Model& model, const tokenizers::Tokenizer& tokenizer) const {
+        inference::Prompt prompt{.ids = tokenizer.encode(recipe_.sample_prompt)};
+        if (prompt.ids.empty()) prompt.ids = {tokenizer.special.bos.value_or(tokenizer.special.eos.value_or(0))};
+        const LentModel lent(model, tokenizer, device_);
+        inference::GenerationRequest request{.prompts = {prompt},
+                                             .settings = inference::settings_of(lent.text_model())};
+        request.settings->max_new_tokens = recipe_.sample_tokens;
+        request.settings->sampler.do_sample = false;
+        request.settings->beams.count = 1;
+        return inference::Generator(lent.text_model()).generate(request).texts[0].text;
     }
 
     void say(const std::string& line) const {

@@ -11,7 +11,8 @@
 #include "tessera/cli/terminal/terminal_text.h"
 #include "tessera/formats/atomic_file.h"
 #include "tessera/formats/json.h"
-#include "tessera/inference/translator.h"
+#include "tessera/inference/generator.h"
+#include "tessera/inference/translation_alignment.h"
 
 namespace tessera::cli {
 namespace {
@@ -28,17 +29,6 @@ std::string prefix_of(const TextModel& model, const std::string& task) {
     for (const auto& [name, value] : tasks.json().members()) known += text_of(known.empty() ? "" : ", ", name);
     check(tasks.has(task), "--task: '", task, "' is not in config.json; there are: ", known.empty() ? "none" : known);
     return tasks.section(task).text("prefix", "");
-}
-
-void write_alignment(const TextModel& model, const inference::Prompt& prompt, const inference::Translated& translation,
-                     const std::string& path) {
-    const std::string svg = alignment_svg(align(model, prompt, translation));
-    formats::write_file(path, svg);
-}
-
-const char* ending_of(const inference::Translated& text, const std::vector<std::int64_t>& stop_ids) {
-    const bool is_stopped = std::count(stop_ids.begin(), stop_ids.end(), text.tokens.back()) > 0;
-    return text.fills_context ? "context" : is_stopped ? "stop" : "length";
 }
 
 }  // namespace
@@ -79,24 +69,28 @@ int translate_command(const std::vector<std::string>& arguments) {
     const std::string before = prefix_of(model, task) + prefix;
     const std::vector<std::string> texts = input_texts(given, files);
     check(alignment.empty() || texts.size() == 1, "--alignment: shows one text, and ", texts.size(), " were given");
+    inference::Generator generator(model);
     const auto start = std::chrono::steady_clock::now();
     std::size_t tokens = 0, stopped = 0;
     for (std::size_t begin = 0; begin < texts.size(); begin += batch_size) {
         std::vector<inference::Prompt> prompts;
         for (std::size_t i = begin; i < std::min(begin + batch_size, texts.size()); ++i)
             prompts.push_back({.text = before + texts[i]});
-        const std::vector<inference::Translated> done = translate(model, settings, prompts, how.stops, rule);
-        if (!alignment.empty()) write_alignment(model, prompts[0], done[0], alignment);
+        const std::vector<inference::GeneratedText> done =
+            generator.generate({.prompts = prompts, .settings = settings, .stops = how.stops, .context = rule}).texts;
+        if (!alignment.empty())
+            formats::write_file(alignment,
+                                inference::alignment_svg(inference::align(model, prompts[0], done[0].tokens)));
         for (std::size_t i = 0; i < done.size(); ++i) {
             tokens += done[i].tokens.size();
-            stopped += done[i].fills_context;
+            stopped += done[i].ending == inference::Ending::Context;
             formats::Json ids = formats::Json::array();
             for (const std::int64_t id : done[i].tokens) ids.push_back(id);
             const formats::Json line = formats::Json::object()
                                            .set("text", texts[begin + i])
                                            .set("translation", done[i].text)
                                            .set("tokens", std::move(ids))
-                                           .set("ending", ending_of(done[i], settings.stop_ids));
+                                           .set("ending", name_of(done[i].ending));
             const std::string answer = json ? json_for_terminal(line.dump(0)) : for_terminal(done[i].text);
             std::fwrite(answer.data(), 1, answer.size(), stdout);
             std::printf("\n");

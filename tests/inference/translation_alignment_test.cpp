@@ -1,5 +1,5 @@
 // Translations, what each of their words looked at, and how good they are.
-#include "tessera/inference/translator.h"
+#include "tessera/inference/translation_alignment.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include "support/temporary_folder.h"
 #include "support/tiny_text_model.h"
 #include "tessera/evaluation/translation_score.h"
+#include "tessera/inference/generator.h"
 
 namespace tessera::inference {
 namespace {
@@ -25,6 +26,11 @@ TextModel tiny(const char* config, const std::string& tokenizer = "sentencepiece
     return model;
 }
 
+std::vector<GeneratedText> translate(const TextModel& model, const GenerationSettings& settings,
+                                     std::vector<Prompt> prompts) {
+    return Generator(model).generate({.prompts = std::move(prompts), .settings = settings}).texts;
+}
+
 TEST(Translator, ABatchIsItsTextsAndBeamsAreForBoth) {
     for (const char* config : {recurrent, transformer}) {
         const TextModel model = tiny(config);
@@ -33,7 +39,7 @@ TEST(Translator, ABatchIsItsTextsAndBeamsAreForBoth) {
         for (const std::int64_t beams : {1, 2}) {
             settings.beams.count = beams;
             const std::vector<Prompt> prompts{{.text = "the small house"}, {.text = "hello"}};
-            const std::vector<Translated> both = translate(model, settings, prompts);
+            const std::vector<GeneratedText> both = translate(model, settings, prompts);
             ASSERT_EQ(both.size(), 2u);
             for (std::size_t i = 0; i < 2; ++i)
                 EXPECT_EQ(both[i].tokens, translate(model, settings, {prompts[i]})[0].tokens);
@@ -45,8 +51,7 @@ TEST(Translator, AnAlignmentGivesEveryWordAShareOfEveryWord) {
     for (const char* config : {recurrent, transformer}) {
         const TextModel model = tiny(config);
         const Prompt prompt{.text = "the small house"};
-        Translated translation;
-        translation.tokens = model.text().encode("das kleine Haus", false);
+        const auto translation = model.text().encode("das kleine Haus", false);
         const Alignment alignment = align(model, prompt, translation);
         EXPECT_EQ(alignment.target.size() * alignment.source.size(), alignment.weights.size());
         EXPECT_EQ(alignment.source, (std::vector<std::string>{"<s>", "the", "small", "house"}));
