@@ -28,7 +28,7 @@ std::vector<Tensor> results(const std::string& json, const Batch& batch, Device 
     randomise(*model, 1, DType::F32);
     nn::move_to(*model, device);
     nn::set_requires_grad(*model, true);
-    const Tensor loss = model->loss(placed(batch, device), {.training = true, .key = {.seed = 3}});
+    const Tensor loss = model->loss(placed(batch, device), {}, {.training = true, .key = {.seed = 3}});
     backward(loss);
     std::vector<Tensor> found{loss.detach(), model->forward(placed(batch, device)).detach()};
     for (const auto& [name, tensor] : nn::parameters(*model)) found.push_back(tensor->grad());

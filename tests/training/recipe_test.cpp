@@ -30,7 +30,7 @@ TEST(RecipeKeys, DefaultsCompleteTheLeastRecipe) {
     EXPECT_EQ(recipe.batch, 8);
     EXPECT_EQ(recipe.optimizer, OptimizerKind::AdamW);
     EXPECT_FALSE(recipe.lora.has_value());
-    EXPECT_FALSE(recipe.balance.has_value());
+    EXPECT_FALSE(recipe.loss.balance.has_value());
     for (const RecipeKey& key : recipe_keys())  // each is written beside the result
         EXPECT_NE(
             recipe.resolved.json().dump(0).find(std::string(key.name).substr(std::string(key.name).rfind('.') + 1)),

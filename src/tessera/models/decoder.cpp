@@ -186,25 +186,25 @@ Tensor Decoder::forward(const Batch& batch, const nn::Context& given, const Obse
     return logits(run(embed(batch.input_ids, context, context.positions), context, nullptr, observer));
 }
 
-Tensor Decoder::loss(const Batch& batch, const nn::Context& given) const {
+Tensor Decoder::loss(const Batch& batch, const LossOptions& options, const nn::Context& given) const {
     nn::Context context = causal_context(batch, given);
     std::vector<nn::RouterChoice> choices;
     context.router_choices = &choices;
     const Tensor hidden = run(embed(batch.input_ids, context, context.positions), context);
-    const Tensor loss = next_token_loss(hidden, batch.labels.defined() ? batch.labels : batch.input_ids, context);
+    const Tensor loss = next_token_loss(hidden, batch.labels.defined() ? batch.labels : batch.input_ids, options);
     if (given.router_choices) given.router_choices->insert(given.router_choices->end(), choices.begin(), choices.end());
-    const double weight = balance_.weight_in(context);
+    const double weight = balance_.weight_in(options, context.training);
     if (weight == 0 || choices.empty()) return loss;
     return ops::add(loss, ops::scale(balance_loss(choices, batch, balance_.over), weight));
 }
 
-Tensor Decoder::next_token_loss(const Tensor& hidden, const Tensor& labels, const nn::Context& context) const {
+Tensor Decoder::next_token_loss(const Tensor& hidden, const Tensor& labels, const LossOptions& options) const {
     const std::int64_t count = hidden.size(1);
     check(labels.rank() == 2 && labels.size(1) == count && count > 1, "labels: expected (B, ", count, "), found ",
           labels.shape());
     return ops::linear_cross_entropy(
         ops::slice(hidden, 1, 0, count - 1), tied_ ? tokens_.weight : head_.weight, ops::slice(labels, 1, 1, count),
-        {.label_smoothing = context.label_smoothing, .z_loss = context.z_loss, .soft_cap = logit_soft_cap_});
+        {.label_smoothing = options.label_smoothing, .z_loss = options.z_loss, .soft_cap = logit_soft_cap_});
 }
 
 std::unique_ptr<DecodingSession> Decoder::decode(std::int64_t capacity) const {

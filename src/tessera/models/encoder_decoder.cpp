@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tessera/models/loss_options.h"
 #include "tessera/models/residual_dtype.h"
 #include "tessera/ops/binary.h"
 #include "tessera/ops/linear.h"
@@ -228,14 +227,14 @@ Tensor EncoderDecoder::forward(const Batch& batch, const nn::Context& context, c
     return logits(decoder_hidden(batch, context, observer));
 }
 
-Tensor EncoderDecoder::loss(const Batch& batch, const nn::Context& context) const {
+Tensor EncoderDecoder::loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const {
     const Tensor hidden = decoder_hidden(batch, context, {});
     const Tensor& labels = batch.labels;
     check(labels.rank() == 2 && labels.size(0) == hidden.size(0) && labels.size(1) == hidden.size(1),
           "labels: expected (", hidden.size(0), ", ", hidden.size(1), "), found ", labels.shape());
-    if (logits_bias_.defined()) return ops::cross_entropy(logits(hidden), labels, loss_options(context));
+    if (logits_bias_.defined()) return ops::cross_entropy(logits(hidden), labels, options.cross_entropy());
     return ops::linear_cross_entropy(head_scale_ != 1 ? ops::scale(hidden, head_scale_) : hidden, head_weight(), labels,
-                                     {.label_smoothing = context.label_smoothing, .z_loss = context.z_loss});
+                                     {.label_smoothing = options.label_smoothing, .z_loss = options.z_loss});
 }
 
 std::unique_ptr<DecodingSession> EncoderDecoder::decode(std::int64_t capacity) const {

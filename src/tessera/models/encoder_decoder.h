@@ -58,7 +58,7 @@ class EncoderDecoder : public Model {
 
     // Without decoder_input_ids the decoder reads the labels, shifted right behind its start token.
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
-    Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
+    Tensor loss(const Batch& batch, const LossOptions& options = {}, const nn::Context& context = {}) const override;
     // `capacity` counts the decoder's tokens. Reading a prompt without decoder_input_ids begins with the start token.
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
     std::int64_t longest_text() const override { return decoder_input_.longest_text(); }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tessera/formats/config.h"
+#include "tessera/models/loss_options.h"
 #include "tessera/models/weights.h"
 #include "tessera/nn/context.h"
 #include "tessera/nn/module.h"
@@ -26,7 +27,31 @@ struct Batch {
     Tensor decoder_input_ids = {};       // (B, U)
     Tensor decoder_attention_mask = {};  // (B, U)
     Tensor labels = {};                  // ids, or classes (B); −100 is ignored
+
+    // Every tensor by its name. The binding names all members, so that a new one does not compile before it stands
+    // here.
+    template <class OnTensor>
+    void visit(const OnTensor& on_tensor) {
+        auto& [ids, mask, types, global_mask, pixels, decoder_ids, decoder_mask, targets] = *this;
+        on_tensor("input_ids", ids);
+        on_tensor("attention_mask", mask);
+        on_tensor("token_type_ids", types);
+        on_tensor("global_attention_mask", global_mask);
+        on_tensor("pixel_values", pixels);
+        on_tensor("decoder_input_ids", decoder_ids);
+        on_tensor("decoder_attention_mask", decoder_mask);
+        on_tensor("labels", targets);
+    }
 };
+
+// The tensors of a batch, a context or a mask, on a device.
+template <class Visitable>
+Visitable moved_to(Visitable value, Device device) {
+    value.visit([&](const char*, Tensor& tensor) {
+        if (tensor.defined()) tensor = tensor.to(device);
+    });
+    return value;
+}
 
 // Told what passes by inside a model, under the names of the reference: "hidden_after_embed", "hidden_after_layer_1",
 // "last_hidden", "encoder_last_hidden", "image_embeds", …
@@ -61,7 +86,7 @@ class Model : public nn::Module {
     virtual Tensor forward(const Batch& batch, const nn::Context& context = {},
                            const Observer& observer = {}) const = 0;
     // The mean loss of the batch's labels, one element.
-    virtual Tensor loss(const Batch& batch, const nn::Context& context = {}) const = 0;
+    virtual Tensor loss(const Batch& batch, const LossOptions& options = {}, const nn::Context& context = {}) const = 0;
     // Throws where the model does not generate. `capacity`: how many tokens the caches can hold.
     virtual std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const;
     // How many tokens a text may have, where learned positions end somewhere; 0: as many as wanted.

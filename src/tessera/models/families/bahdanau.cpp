@@ -8,7 +8,6 @@
 // s_0 is tanh(W_s ←h_1), of the state that has read all words from the last to the first; with one direction, its last.
 #include "tessera/models/architecture.h"
 #include "tessera/models/left_align.h"
-#include "tessera/models/loss_options.h"
 #include "tessera/models/residual_dtype.h"
 #include "tessera/models/settings.h"
 #include "tessera/models/vocabulary.h"
@@ -70,9 +69,9 @@ class Bahdanau : public Model {
         return write(target_of(batch), translation, context.child(InDecoder));
     }
 
-    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+    Tensor loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const override {
         check(batch.labels.defined(), "labels: the target is needed to train");
-        return ops::cross_entropy(forward(batch, context, {}), batch.labels, loss_options(context));
+        return ops::cross_entropy(forward(batch, context, {}), batch.labels, options.cross_entropy());
     }
 
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;

@@ -43,8 +43,8 @@ class RecurrentLanguageModel : public Model {
         return head_.forward(hidden);
     }
 
-    Tensor loss(const Batch& batch, const nn::Context& context) const override {
-        return next_token_loss(forward(batch, context, {}), batch, context);
+    Tensor loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const override {
+        return next_token_loss(forward(batch, context, {}), batch, options);
     }
 
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;

@@ -121,7 +121,7 @@ class Siglip : public Model {
     }
 
     // Image i belongs to text i.
-    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+    Tensor loss(const Batch& batch, const LossOptions&, const nn::Context& context) const override {
         const Embeds embeds = embed(batch, context, {});
         return ops::sigmoid_contrastive(embeds.image, embeds.text, similarity_.scale, similarity_.bias);
     }

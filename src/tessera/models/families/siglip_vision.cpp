@@ -107,7 +107,7 @@ class SiglipVisionModel : public Model {
         if (observer) observer("vision_last_hidden", states);
         return tower_.has_head() ? tower_.pool(states, context) : states;
     }
-    Tensor loss(const Batch&, const nn::Context&) const override {
+    Tensor loss(const Batch&, const LossOptions&, const nn::Context&) const override {
         fail(config.source(), ": a vision tower alone has no loss");
     }
     void visit(const nn::Visitor& visitor) override { tower_.visit(visitor); }

@@ -59,8 +59,8 @@ Tensor Ngram::forward(const Batch& batch, const nn::Context&, const Observer&) c
     return ops::embedding(table_, Tensor::from(contexts, batch.input_ids.shape()).to(table_.device()));
 }
 
-Tensor Ngram::loss(const Batch& batch, const nn::Context& context) const {
-    return next_token_loss(forward(batch, context, {}), batch, context);
+Tensor Ngram::loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const {
+    return next_token_loss(forward(batch, context, {}), batch, options);
 }
 
 void Ngram::count(const Batch& batch) {

@@ -74,8 +74,8 @@ Tensor SmoothedNgram::forward(const Batch& batch, const nn::Context& context, co
     return logits.to(batch.input_ids.device());
 }
 
-Tensor SmoothedNgram::loss(const Batch& batch, const nn::Context& context) const {
-    return next_token_loss(forward(batch, context, {}), batch, context);
+Tensor SmoothedNgram::loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const {
+    return next_token_loss(forward(batch, context, {}), batch, options);
 }
 
 std::unique_ptr<DecodingSession> SmoothedNgram::decode(std::int64_t) const {

@@ -27,8 +27,9 @@ class Autoencode final : public Objective {
         return result;
     }
 
-    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
-        return phases_.loss(model, batch, context);
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,
+                const nn::Context& context) const override {
+        return phases_.loss(model, batch, options, context);
     }
 
     std::vector<std::vector<std::string>> phases() const override { return phases_.names(); }

@@ -41,8 +41,9 @@ class Classify final : public Objective {
     }
 
     const char* unit() const override { return "images"; }
-    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
-        return phases_.loss(model, batch, context);
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,
+                const nn::Context& context) const override {
+        return phases_.loss(model, batch, options, context);
     }
 
     std::vector<std::vector<std::string>> phases() const override { return phases_.names(); }

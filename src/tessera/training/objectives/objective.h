@@ -20,6 +20,13 @@ struct TrainingBatch {
     std::int64_t units = 0;    // tokens or images, for the rate
     std::string origin = {};   // which examples these are, for the error of a step that fails
     std::int64_t phase = -1;   // of an objective that has phases; −1: all of them, as in an evaluation
+
+    // Every tensor that the model is given.
+    template <class OnTensor>
+    void visit(const OnTensor& on_tensor) {
+        inputs.visit(on_tensor);
+        context.visit(on_tensor);
+    }
 };
 
 // How many questions of a batch had a right answer; no questions where an objective's answers are more or less good.
@@ -34,8 +41,9 @@ class Objective {
     virtual std::int64_t examples() const = 0;
     // `count` examples by their number in the data.
     virtual TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey key) const = 0;
-    virtual Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const {
-        return model.loss(batch.inputs, context);
+    virtual Tensor loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,
+                        const nn::Context& context = {}) const {
+        return model.loss(batch.inputs, options, context);
     }
     virtual Accuracy answers(const models::Model&, const TrainingBatch&) const { return {}; }
     // Which parameters learn one set after another, by parts of their names, each for an equal share of the steps. The

@@ -123,10 +123,11 @@ LayerPhases::LayerPhases(const ObjectiveInputs& inputs) {
     for (std::size_t layer = 0; layer < model->layers(); ++layer) names_.push_back(model->layer_parameters(layer));
 }
 
-Tensor LayerPhases::loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const {
-    if (names_.empty() || batch.phase < 0) return model.loss(batch.inputs, context);
+Tensor LayerPhases::loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,
+                         const nn::Context& context) const {
+    if (names_.empty() || batch.phase < 0) return model.loss(batch.inputs, options, context);
     const auto layer = static_cast<std::size_t>(batch.phase);
-    return dynamic_cast<const models::LayerWise&>(model).layer_loss(batch.inputs, layer, context);
+    return dynamic_cast<const models::LayerWise&>(model).layer_loss(batch.inputs, layer, options, context);
 }
 
 Accuracy highest_logits(const Tensor& logits, const Tensor& labels) {

@@ -68,7 +68,8 @@ class LayerPhases {
     explicit LayerPhases(const ObjectiveInputs& inputs);
     const std::vector<std::vector<std::string>>& names() const { return names_; }  // of each layer's parameters
     // The loss of the phase's layer; of the whole model without layer_wise or outside of training.
-    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const;
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,
+                const nn::Context& context) const;
 
    private:
     std::vector<std::vector<std::string>> names_;  // none without layer_wise

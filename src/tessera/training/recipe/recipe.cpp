@@ -132,9 +132,9 @@ Recipe read_recipe(const Config& resolved) {
     read_optimizer(resolved.section("optimizer"), recipe);
     recipe.schedule = read_schedule(resolved, recipe.steps);
     recipe.clip = from_zero(resolved, "clip", unbounded);
-    recipe.label_smoothing = from_zero(resolved, "label_smoothing", 1);
-    recipe.z_loss = from_zero(resolved, "z_loss", unbounded);
-    if (resolved.has("balance")) recipe.balance = from_zero(resolved, "balance", unbounded);
+    recipe.loss.label_smoothing = from_zero(resolved, "label_smoothing", 1);
+    recipe.loss.z_loss = from_zero(resolved, "z_loss", unbounded);
+    if (resolved.has("balance")) recipe.loss.balance = from_zero(resolved, "balance", unbounded);
     recipe.ema = from_zero(resolved, "ema", 1);
     recipe.spike = from_zero(resolved, "spike", unbounded);
     recipe.lora = read_lora(resolved.section("lora"));

@@ -10,6 +10,7 @@
 #include "tessera/core/random.h"
 #include "tessera/formats/config.h"
 #include "tessera/models/adapters/adapters.h"
+#include "tessera/models/loss_options.h"
 #include "tessera/training/optimizers/adafactor.h"
 #include "tessera/training/optimizers/adamw.h"
 #include "tessera/training/optimizers/schedule.h"
@@ -37,8 +38,8 @@ struct Recipe {
     SgdOptions sgd;
     AdafactorOptions adafactor;
     Schedule schedule;
-    double clip = 0, label_smoothing = 0, z_loss = 0, ema = 0, spike = 0;
-    std::optional<double> balance;  // nothing: as the model's config says
+    double clip = 0, ema = 0, spike = 0;
+    models::LossOptions loss;
     std::optional<models::AdapterSettings> lora;
     std::vector<std::string> freeze;
     std::vector<std::pair<std::string, double>> rates;
