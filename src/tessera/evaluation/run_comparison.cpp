@@ -10,6 +10,7 @@
 #include "tessera/models/catalog.h"
 #include "tessera/models/summary.h"
 #include "tessera/tensor/tape.h"
+#include "tessera/training/objectives/registration.h"
 #include "tessera/training/recipe/recipe_keys.h"
 #include "tessera/training/token_corpus.h"
 
@@ -70,7 +71,7 @@ double tokens_per_character(const FinishedRun& run) {
 }
 
 bool continues_texts(const RunStats& figures, const training::Recipe& recipe) {
-    return figures.generates && recipe.objective == "causal";
+    return figures.generates && training::objective_of(recipe).has(training::Metric::Perplexity);
 }
 
 // One text that is being continued.
@@ -125,7 +126,8 @@ RunStats figures_of(const FinishedRun& run) {
     figures.generates = summary.generates;
     figures.cache_bytes_per_token = summary.cache_per_token * bytes_of(DType::F32, 1);
     read_metrics(run.folder / "metrics.jsonl", figures);
-    const bool has_texts = run.recipe.objective == "causal" && !run.recipe.validation_data.empty();
+    const bool has_texts =
+        training::objective_of(run.recipe).has(training::Metric::Perplexity) && !run.recipe.validation_data.empty();
     if (has_texts && std::isfinite(figures.validation_loss))
         figures.bits_per_character = figures.validation_loss / std::log(2.0) * tokens_per_character(run);
     return figures;

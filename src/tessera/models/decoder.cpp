@@ -75,7 +75,7 @@ void DecoderSession::reorder(std::span<const std::int64_t> rows) {
 
 bool DecoderSession::truncate(std::int64_t tokens) {
     const std::int64_t seen = cache_.front()->length();
-    if (decoder_.turns_by_length() || (decoder_.restart_length() > 0 && seen > decoder_.restart_length())) return false;
+    if (decoder_.rotates_by_length || (decoder_.restart_length() > 0 && seen > decoder_.restart_length())) return false;
     // Layers of different windows: either all of them can forget, or none may.
     for (const auto& layer : cache_)
         if (!layer->can_truncate(tokens)) return false;
@@ -109,12 +109,8 @@ Tensor DecoderSession::advance(const Tensor& embedded, nn::Context context) {
     return decoder_.logits(last_position(decoder_.run(embedded, context, &cache_)));
 }
 
-std::unique_ptr<DecodingSession> Model::decode(std::int64_t) const {
-    fail(config.source(), ": model_type '", config.text("model_type", "?"), "' does not generate text");
-}
-
 bool Decoder::reads_in_chunks(std::int64_t tokens) const {
-    return !turns_by_length_ && (restart_length_ == 0 || tokens <= restart_length_);
+    return !rotates_by_length && (restart_length_ == 0 || tokens <= restart_length_);
 }
 
 Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
@@ -133,9 +129,10 @@ Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
         if (!block->rope()) continue;
         const ops::RopeScaling& scaling = block->rope()->scaling();
         if (scaling.kind == ops::RopeScalingKind::Longrope) restart_length_ = scaling.original_length;
-        if (scaling.kind == ops::RopeScalingKind::DynamicNtk) turns_by_length_ = true;
+        if (scaling.kind == ops::RopeScalingKind::DynamicNtk) rotates_by_length = true;
     }
     config = settings;
+    capabilities = {Capability::Generate, Capability::Score, Capability::EmbedTexts};
     weights = std::move(table);
 }
 

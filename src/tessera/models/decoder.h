@@ -51,9 +51,6 @@ class Decoder : public Model {
     std::int64_t width() const { return tokens_.weight.size(1); }
     // Past so many tokens keys are turned otherwise, and a cache must be read again; 0: never.
     std::int64_t restart_length() const { return restart_length_; }
-    // Whether keys are turned by the length that the text has when they are read: a prompt must be read at once, and
-    // what was read before stays as it was turned then.
-    bool turns_by_length() const { return turns_by_length_; }
     bool reads_in_chunks(std::int64_t tokens) const;
 
    private:
@@ -64,7 +61,6 @@ class Decoder : public Model {
     double embedding_scale_, dropout_, logit_soft_cap_;
     bool tied_;
     std::int64_t restart_length_ = 0;
-    bool turns_by_length_ = false;
     std::int64_t context_length_;
     ExpertBalance balance_;
 };

@@ -83,6 +83,12 @@ Encoder::Encoder(const Config& settings, EncoderParts parts, WeightTable table)
     if (parts.classes > 0) classifier_ = std::make_unique<SequenceClassifier>(parts);
     stack_ = nn::Stack(std::move(parts.blocks), nullptr);
     config = settings;
+    capabilities = {Capability::EmbedTexts, Capability::LearnClasses};
+    class_names = read_class_names(settings, parts.classes);
+    if (classifier_)
+        capabilities.add(Capability::ClassifyTexts);
+    else if (head_)
+        capabilities.add(Capability::Fill);
     weights = std::move(table);
 }
 

@@ -61,7 +61,7 @@ class EncoderDecoderSession : public DecodingSession {
 
    private:
     Tensor start_of(const Tensor& input_ids) const {
-        return Tensor::full({input_ids.size(0), 1}, static_cast<double>(model_.decoder_start_id()), DType::I64,
+        return Tensor::full({input_ids.size(0), 1}, static_cast<double>(model_.decoder_start_token), DType::I64,
                             input_ids.device());
     }
 
@@ -143,7 +143,6 @@ EncoderDecoder::EncoderDecoder(const Config& settings, EncoderDecoderParts parts
       dropout_(parts.dropout),
       head_scale_(parts.head_scale),
       drops_outputs_(parts.drops_outputs),
-      decoder_start_id_(parts.decoder_start_id),
       padding_id_(parts.padding_id) {
     const std::int64_t vocabulary = parts.decoder_vocabulary > 0 ? parts.decoder_vocabulary : parts.vocabulary;
     if (parts.decoder_vocabulary > 0) decoder_tokens_ = nn::Embedding(vocabulary, parts.width);
@@ -151,6 +150,8 @@ EncoderDecoder::EncoderDecoder(const Config& settings, EncoderDecoderParts parts
     if (!parts.tied) head_ = nn::Linear(parts.width, vocabulary, false);
     if (parts.has_logits_bias) logits_bias_ = Tensor::zeros({1, vocabulary});
     config = settings;
+    decoder_start_token = parts.decoder_start_id;
+    capabilities = {Capability::Generate, Capability::EncodeDecode, Capability::Align};
     weights = std::move(table);
 }
 
@@ -206,7 +207,7 @@ Tensor EncoderDecoder::decoder_inputs(const Batch& batch) const {
     std::vector<std::int64_t> ids = batch.labels.to_vector<std::int64_t>();
     for (std::size_t i = ids.size(); i-- > 0;) {
         const bool is_first = i % static_cast<std::size_t>(count) == 0;
-        const std::int64_t before = is_first ? decoder_start_id_ : ids[i - 1];
+        const std::int64_t before = is_first ? decoder_start_token : ids[i - 1];
         ids[i] = before == -100 ? padding_id_ : before;
     }
     return Tensor::from(ids, batch.labels.shape()).to(batch.labels.device());

@@ -11,6 +11,7 @@
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/core/interruption.h"
 #include "tessera/formats/atomic_file.h"
+#include "tessera/training/objectives/registration.h"
 #include "tessera/training/recipe/recipe_keys.h"
 #include "tessera/training/recipe/recipe_paths.h"
 #include "tessera/training/run/run_folder.h"
@@ -152,7 +153,8 @@ int report(const std::vector<FinishedRun>& runs, const Request& request) {
     std::vector<RunStats> figures;
     for (const FinishedRun& run : runs) figures.push_back(evaluation::figures_of(run));
     evaluation::measure_decoding(runs, figures, request.context);
-    const std::string table = markdown_of(figures, runs[0].recipe.objective == "causal" ? "tokens" : "units");
+    const bool of_tokens = training::objective_of(runs[0].recipe).has(training::Metric::Perplexity);
+    const std::string table = markdown_of(figures, of_tokens ? "tokens" : "units");
     const formats::Json json = to_json(figures);
     const fs::path folder = request.folder;
     formats::write_file(folder / "comparison.md", table);

@@ -15,7 +15,7 @@
 #include "tessera/models/catalog.h"
 #include "tessera/models/class_names.h"
 #include "tessera/text/utf8.h"
-#include "tessera/training/objectives/default_objective.h"
+#include "tessera/training/objectives/registration.h"
 #include "tessera/training/recipe/recipe_keys.h"
 #include "tessera/training/run/initial_model.h"
 #include "tessera/training/run/session.h"
@@ -66,12 +66,17 @@ class Scratch {
 void take_settings_of_run(const fs::path& folder, Json& recipe, Json& data) {
     if (!fs::is_regular_file(folder / "recipe.json")) return;
     const Json run = Json::read(folder / "recipe.json");
-    for (const char* name : {"objective", "batch"})
-        if (const Json* value = run.find(name)) recipe.set(name, *value);
-    const Json* section = run.find("data");
-    if (section == nullptr || !section->is_object()) return;
-    for (const char* name : {"length", "separator", "field", "mask", "whole_words", "noise", "span", "permute"})
-        if (const Json* value = section->find(name)) data.set(name, *value);
+    for (const training::RecipeKey& key : training::recipe_keys()) {
+        if (!key.is_kept_by_eval) continue;
+        const Json value = training::value_of(run, key.name);
+        const std::string_view name = key.name;
+        const std::string_view section = "data.";
+        if (value.is_null()) continue;
+        if (name.starts_with(section))
+            data.set(std::string(name.substr(section.size())), value);
+        else
+            recipe.set(std::string(name), value);
+    }
 }
 
 training::Recipe recipe_of(const std::string& folder, const std::vector<std::string>& arguments) {
@@ -84,10 +89,11 @@ training::Recipe recipe_of(const std::string& folder, const std::vector<std::str
             overrides.push_back(argument);
     check(!files.items().empty(), "eval: DATA is missing: files or folders");
     const std::unique_ptr<models::Model> shapes = models::build(models::config_named(folder));
-    recipe.set("objective", training::default_objective(*shapes));
+    const training::ObjectiveTraits* objective = training::default_objective(*shapes);
+    if (objective) recipe.set("objective", objective->name);
     // Texts with a label are read as far as the model can; others in windows. A run may have gone past the context.
     const std::int64_t context = shapes->context_length(), window = 128;
-    const bool whole = recipe.find("objective")->as_string() == "labels" && context > 0;
+    const bool whole = objective && objective->reads_whole_texts && context > 0;
     if (context > 0) data.set("length", whole ? context : std::min(context, window));
     take_settings_of_run(folder, recipe, data);
     const Json* length = data.find("length");
@@ -162,11 +168,12 @@ Figures figures_of(const Wanted& wanted, const training::Recipe& recipe, const t
     const std::int64_t examples = wanted.batches > 0 ? wanted.batches * recipe.batch : all;
     Figures figures{.result = training::evaluate(inputs.model, *objective, recipe, wanted.device,
                                                  std::min(examples, recipe.limit))};
-    if (recipe.objective == "contrastive")
+    const training::ObjectiveTraits& traits = training::objective_of(recipe);
+    if (traits.has(training::Metric::Retrieval))
         figures.choices = evaluation::choices_of(evaluation::retrieve(inputs.model, *objective, recipe, wanted.device,
                                                                       wanted.batches > 0 ? wanted.batches : all));
-    if (recipe.objective == "causal") figures.bits = bits_of(figures.result.loss, inputs);
-    if (recipe.objective == "pairs")
+    if (traits.has(training::Metric::Perplexity)) figures.bits = bits_of(figures.result.loss, inputs);
+    if (traits.has(training::Metric::Bleu))
         figures.bleu = bleu_of(wanted.folder, recipe, wanted.device, wanted.beams, examples);
     return figures;
 }

@@ -28,6 +28,7 @@ class Autoencoder : public Model, public LayerWise {
           decoder_({widths.rbegin(), widths.rend()}, activation, false),
           noise_(read_dropout(settings, "noise", 0)) {
         config = settings;
+        capabilities = {Capability::Reconstruct, Capability::LearnLayerwise};
         weights.names = {{"encoder", "encoder"}, {"decoder", "decoder"}};
     }
 
@@ -79,7 +80,7 @@ static std::unique_ptr<Model> autoencoder(const Config& config) {
     return std::make_unique<Autoencoder>(config, widths, read_activation(config, "activation", "relu"));
 }
 
-static constexpr Vision vision{.images = flat_image_processor_config, .rebuilds = true};
+static constexpr Vision vision{.images = flat_image_processor_config};
 
 static const RegisterArchitecture register_autoencoder(
     {"autoencoder", "Hinton & Salakhutdinov, Reducing the Dimensionality of Data with Neural Networks, 2006",

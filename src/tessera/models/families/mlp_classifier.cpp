@@ -20,6 +20,8 @@ class MlpClassifier : public Model, public LayerWise {
           classifier_(widths.back(), read_size(settings, "classes")),
           dropout_(read_dropout(settings, "dropout", 0)) {
         config = settings;
+        capabilities = {Capability::ClassifyImages, Capability::LearnLayerwise};
+        class_names = read_class_names(settings, read_size(settings, "classes"));
         weights.names = {{"encoder", "encoder"}, {"classifier", "classifier"}};
     }
 

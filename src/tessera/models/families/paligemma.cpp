@@ -44,6 +44,7 @@ class PaliGemma : public Model {
           language_(std::move(language)),
           image_token_(paligemma_image_token(settings)) {
         config = settings;
+        capabilities = {Capability::Generate, Capability::EmbedTexts, Capability::DescribeImages};
         init_stds = {{"vision.", "", read_part_init_std(settings, "vision_config")},
                      {"", "", read_part_init_std(settings, "text_config")}};
         add_part(weights, siglip_vision_weights(), "vision.", "vision_tower.");

@@ -33,6 +33,7 @@ class RecurrentLanguageModel : public Model {
           recurrent_(recurrent),
           head_(recurrent.hidden, read_vocabulary(settings, "vocabulary_size")) {
         config = settings;
+        capabilities = {Capability::Generate, Capability::Score, Capability::EmbedTexts};
         weights.names = {{"tokens", "tokens"}, {"recurrent", "recurrent"}, {"head", "head"}};
     }
 

@@ -107,6 +107,7 @@ class Siglip : public Model {
                 .reject("projection_size",
                         text_of("texts of width ", text_.out_width(), " cannot meet images of ", vision_.width()));
         config = settings;
+        capabilities = {Capability::EmbedImages, Capability::CompareImages};
         init_stds = {{"vision.", "", read_part_init_std(settings, "vision_config")},
                      {"text.", "", read_part_init_std(settings, "text_config")}};
         weights = siglip_weights();

@@ -99,6 +99,7 @@ class SiglipVisionModel : public Model {
    public:
     explicit SiglipVisionModel(const Config& settings) : tower_(settings) {
         config = settings;
+        capabilities = {Capability::EmbedImages};
         weights = siglip_vision_weights();
     }
 

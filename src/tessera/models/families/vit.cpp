@@ -65,6 +65,9 @@ class Vit : public Model {
           dropout_(encoder.dropout) {
         if (classes > 0) classifier_ = nn::Linear(encoder.width, classes);
         config = settings;
+        capabilities = {Capability::EmbedImages, Capability::LearnClasses};
+        if (classes > 0) capabilities.add(Capability::ClassifyImages);
+        class_names = read_class_names(settings, classes);
         weights = vit_weights();
     }
 

@@ -40,6 +40,7 @@ Ngram::Ngram(const Config& settings)
     if (!(smoothing_ >= 0)) settings.reject("smoothing", text_of("must not be below 0, found ", smoothing_));
     table_ = Tensor::deferred({context_count(settings, vocabulary_, order_), vocabulary_});
     config = settings;
+    capabilities = {Capability::Generate, Capability::Score, Capability::Count};
     weights.names = {{"log_probabilities", "log_probabilities"}};
 }
 

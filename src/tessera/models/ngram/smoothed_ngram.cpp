@@ -36,6 +36,7 @@ SmoothingSettings read_smoothing(const Config& config) {
 SmoothedNgram::SmoothedNgram(const Config& given)
     : settings_(read_smoothing(given)), tree_(given.positive("contexts", 1), given.positive("entries", 1)) {
     config = given;
+    capabilities = {Capability::Generate, Capability::Score, Capability::Count};
     weights.names = {{"contexts", "contexts"}};
 }
 

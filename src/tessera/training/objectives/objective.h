@@ -63,15 +63,6 @@ struct ObjectiveInputs {
     std::function<void(double done, double total)> on_progress = {};
 };
 
-using MakeObjective = std::unique_ptr<Objective>(const ObjectiveInputs&);
-using FindClasses = std::vector<std::string>(const Recipe&);
-
-// An objective's file says so: `const RegisterObjective registered{"causal", make};`
-struct RegisterObjective {
-    RegisterObjective(const char* name, MakeObjective* make, FindClasses* classes = nullptr);
-};
-// The names of the classes in the recipe's training data; none where its objective teaches none.
-std::vector<std::string> classes_taught(const Recipe& recipe);
 std::unique_ptr<Objective> make_objective(const ObjectiveInputs& inputs);  // the one that the recipe names
 
 }  // namespace tessera::training

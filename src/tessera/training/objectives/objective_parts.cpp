@@ -33,7 +33,7 @@ std::optional<std::int64_t> end_token(const tokenizers::Tokenizer& tokenizer) {
 
 std::int64_t padding_id(const ObjectiveInputs& inputs) {
     if (inputs.tokenizer && inputs.tokenizer->special.padding) return *inputs.tokenizer->special.padding;
-    return std::max<std::int64_t>(0, inputs.model.config.integer("pad_token_id", 0));
+    return inputs.model.padding_token;
 }
 
 std::int64_t text_length(const ObjectiveInputs& inputs) {
@@ -117,10 +117,12 @@ std::int64_t ClassNames::number(const std::string& name, const std::string& wher
 
 LayerPhases::LayerPhases(const ObjectiveInputs& inputs) {
     if (!inputs.recipe.resolved.boolean("layer_wise")) return;
-    const auto* model = dynamic_cast<const models::LayerWise*>(&inputs.model);
-    if (model == nullptr || model->layers() == 0)
+    if (!inputs.model.can(models::Capability::LearnLayerwise))
+        inputs.recipe.resolved.reject("layer_wise", inputs.model.cannot(models::Capability::LearnLayerwise));
+    const auto& model = dynamic_cast<const models::LayerWise&>(inputs.model);
+    if (model.layers() == 0)
         inputs.recipe.resolved.reject("layer_wise", "the model has no layers that can learn one after another");
-    for (std::size_t layer = 0; layer < model->layers(); ++layer) names_.push_back(model->layer_parameters(layer));
+    for (std::size_t layer = 0; layer < model.layers(); ++layer) names_.push_back(model.layer_parameters(layer));
 }
 
 Tensor LayerPhases::loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,

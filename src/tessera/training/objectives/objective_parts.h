@@ -9,7 +9,7 @@
 
 #include "tessera/formats/image/image.h"
 #include "tessera/formats/image/image_processor_config.h"
-#include "tessera/training/objectives/objective.h"
+#include "tessera/training/objectives/registration.h"
 
 namespace tessera::training {
 

@@ -26,25 +26,26 @@ constexpr RecipeKey keys[] = {
      "a folder or file; empty: the model's own folder; characters, bytes, words, bpe, unigram or wordpiece: made from "
      "the data"},
     {"vocabulary", Count, "4000", "tokens of a bpe, unigram or wordpiece tokenizer made from the data"},
-    {"objective", Text, "\"causal\"", "what is learned; see docs/training.md"},
+    {"objective", Text, "\"causal\"", "what is learned; see docs/training.md", false, true},
     {"data.train", Paths, nullptr, "files or folders"},
     {"data.validation", Paths, "[]", "files or folders; empty: no evaluation"},
-    {"data.length", Count, "128", "tokens of one sequence; where nothing is said, no more than the model's context"},
+    {"data.length", Count, "128", "tokens of one sequence; where nothing is said, no more than the model's context",
+     false, true},
     {"beyond_context", Boolean, "false",
      "sequences may be longer than the model's context, where positions do not end"},
-    {"data.separator", Text, "\"\"", "cuts text files into documents where it stands"},
-    {"data.field", Text, "\"text\"", "the member of a JSON line that holds the text"},
+    {"data.separator", Text, "\"\"", "cuts text files into documents where it stands", false, true},
+    {"data.field", Text, "\"text\"", "the member of a JSON line that holds the text", false, true},
     {"data.limit", Count, "0", "learn from the first so many examples only; 0: from all"},
     {"data.held_out", Count, "0",
      "the last so many examples are not learned from, and evaluated on where data.validation is empty"},
     {"data.shuffle", Boolean, "true", "another order every epoch, by the seed"},
     {"data.shard", Text, "\"0/1\"", "the part of the examples for this process: 2/4 is the third of four"},
-    {"data.mask", Number, "0.15", "masked: the share of tokens to predict"},
-    {"data.whole_words", Boolean, "false", "masked: words are masked whole"},
-    {"data.noise", Number, "0.15", "span and denoise: the share of tokens taken out"},
-    {"data.span", Number, "3", "span and denoise: the mean length of a span"},
-    {"data.permute", Boolean, "true", "denoise: sentences change places"},
-    {"batch", Count, "8", "sequences or images of one step"},
+    {"data.mask", Number, "0.15", "masked: the share of tokens to predict", false, true},
+    {"data.whole_words", Boolean, "false", "masked: words are masked whole", false, true},
+    {"data.noise", Number, "0.15", "span and denoise: the share of tokens taken out", false, true},
+    {"data.span", Number, "3", "span and denoise: the mean length of a span", false, true},
+    {"data.permute", Boolean, "true", "denoise: sentences change places", false, true},
+    {"batch", Count, "8", "sequences or images of one step", false, true},
     {"accumulate", Count, "1", "batches whose gradients are added up before a step"},
     {"steps", CountOrNull, "1000", "how many steps; null: as many as epochs say", true},
     {"epochs", NumberOrNull, "null", "how often all examples are learned from, in place of steps", true},
@@ -305,6 +306,13 @@ Json nested(const Values& values) {
 }  // namespace
 
 std::span<const RecipeKey> recipe_keys() { return keys; }
+
+Json value_of(const Json& recipe, const std::string& key) {
+    const std::size_t dot = key.find('.');
+    const Json* value = recipe.find(key.substr(0, dot));
+    if (value && dot != key.npos) value = value->is_object() ? value->find(key.substr(dot + 1)) : nullptr;
+    return value ? *value : Json();
+}
 
 const char* describe(KeyKind kind) {
     switch (kind) {

@@ -31,11 +31,14 @@ struct RecipeKey {
     KeyKind kind;
     const char* fallback;  // as JSON; null: absent unless given
     const char* help;
-    bool may_change = false;  // when a run goes on from a checkpoint
+    bool may_change = false;       // when a run goes on from a checkpoint
+    bool is_kept_by_eval = false;  // an evaluation of the run's model is taken with the run's own value
 };
 
 std::span<const RecipeKey> recipe_keys();
 const char* describe(KeyKind kind);
+// The value of a dotted key in a recipe; null where it is absent.
+formats::Json value_of(const formats::Json& recipe, const std::string& key);
 
 // The recipe with each "key=value" put in its place, and defaults where nothing is given. A key that is not in the
 // table is an error that suggests the nearest one. The recipe's own paths are looked for in `folder` first, see

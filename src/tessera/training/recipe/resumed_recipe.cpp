@@ -8,14 +8,6 @@ namespace {
 
 using formats::Json;
 
-// The value of a dotted key; null where it is absent.
-Json value_of(const Json& recipe, const std::string& key) {
-    const std::size_t dot = key.find('.');
-    const Json* value = recipe.find(key.substr(0, dot));
-    if (value && dot != key.npos) value = value->find(key.substr(dot + 1));
-    return value ? *value : Json();
-}
-
 // 1 and 1.0 are one number.
 bool same(const Json& a, const Json& b) {
     return a.is_number() && b.is_number() ? a.as_number() == b.as_number() : a == b;
