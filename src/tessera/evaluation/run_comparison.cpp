@@ -54,7 +54,6 @@ void read_metrics(const fs::path& path, RunStats& figures) {
 
 // Tokens of the validation data for each character of its texts.
 double tokens_per_character(const FinishedRun& run) {
-    const Config settings = run.recipe.resolved.section("data");
     training::ObjectiveInputs inputs{.recipe = run.recipe,
                                      .model = *run.model,
                                      .tokenizer = tokenizers::open_tokenizer(run.folder),
@@ -62,11 +61,11 @@ double tokens_per_character(const FinishedRun& run) {
     inputs.cache = run.folder / "cache";
     fs::create_directories(inputs.cache);
     std::int64_t characters = 0;
-    data::for_each_document(
-        data::text_files(inputs.data), {.field = settings.text("field"), .separator = settings.text("separator")},
-        [&](std::string_view text) {
-            characters += std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xc0) != 0x80; });
-        });
+    data::for_each_document(data::text_files(inputs.data),
+                            {.field = run.recipe.field, .separator = run.recipe.separator}, [&](std::string_view text) {
+                                characters += std::count_if(text.begin(), text.end(),
+                                                            [](char byte) { return (byte & 0xc0) != 0x80; });
+                            });
     return static_cast<double>(training::tokenised(inputs).tokens().size()) / static_cast<double>(characters);
 }
 

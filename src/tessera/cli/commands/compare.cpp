@@ -97,14 +97,13 @@ int train(const Variant& variant, const Request& request, const std::string& pla
     events.on_step = [&](const training::StepReport& report, const char*) {
         if (Interruption::signal() == 0) progress->set(static_cast<double>(report.step));
     };
-    const training::SessionResult result =
-        training::run_session(recipe,
-                              {.folder = variant.folder,
-                               .resume = request.resume,
-                               .overwrite = request.overwrite,
-                               .device = parse_device(recipe.resolved.text("device")),
-                               .recipe_file = recipe.resolved.source()},
-                              events);
+    const training::SessionResult result = training::run_session(recipe,
+                                                                 {.folder = variant.folder,
+                                                                  .resume = request.resume,
+                                                                  .overwrite = request.overwrite,
+                                                                  .device = parse_device(recipe.device),
+                                                                  .recipe_file = recipe.resolved.source()},
+                                                                 events);
     if (result.stopped_by != 0) {
         std::fprintf(stderr, "tessera: %s stopped after step %lld of %lld; its checkpoint is %s; to go on: %s\n",
                      one_line(variant.name).c_str(), static_cast<long long>(result.steps),
@@ -209,7 +208,7 @@ int compare_command(const std::vector<std::string>& arguments) {
             return status_after(signal);
     std::vector<FinishedRun> runs;
     for (const Variant& variant : variants) {
-        const Device device = variant.recipe ? parse_device(variant.recipe->resolved.text("device")) : cpu;
+        const Device device = variant.recipe ? parse_device(variant.recipe->device) : cpu;
         runs.push_back(evaluation::open_run(variant.name, variant.folder, device));
         check_comparable(runs[0].recipe, runs.back().recipe);
     }

@@ -33,10 +33,9 @@ struct Bits {
 };
 
 Bits bits_of(double loss, const training::ObjectiveInputs& inputs) {
-    const formats::Config settings = inputs.recipe.resolved.section("data");
     std::int64_t bytes = 0, characters = 0;
     data::for_each_document(data::text_files(inputs.data),
-                            {.field = settings.text("field"), .separator = settings.text("separator")},
+                            {.field = inputs.recipe.field, .separator = inputs.recipe.separator},
                             [&](std::string_view text) {
                                 bytes += static_cast<std::int64_t>(text.size());
                                 characters += text::character_count(text);
@@ -67,7 +66,7 @@ void take_settings_of_run(const fs::path& folder, Json& recipe, Json& data) {
     if (!fs::is_regular_file(folder / "recipe.json")) return;
     const Json run = Json::read(folder / "recipe.json");
     for (const training::RecipeKey& key : training::recipe_keys()) {
-        if (!key.is_kept_by_eval) continue;
+        if (!key.use.kept_by_eval) continue;
         const Json value = training::value_of(run, key.name);
         const std::string_view name = key.name;
         const std::string_view section = "data.";

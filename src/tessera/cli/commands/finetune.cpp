@@ -124,7 +124,7 @@ int finetune_command(const std::vector<std::string>& arguments) {
                               {.folder = request.folder,
                                .resume = request.resume,
                                .overwrite = request.overwrite,
-                               .device = parse_device(recipe.resolved.text("device"))},
+                               .device = parse_device(recipe.device)},
                               request.json, resume_command("finetune", arguments));
 }
 

@@ -15,8 +15,7 @@ class Contrastive final : public Objective {
         : config_(inputs.model.config),
           folder_(model_folder(inputs.recipe)),
           tokenizer_(inputs.tokenizer),
-          lines_(data::files_ending(inputs.data, {".jsonl", ".ndjson"}),
-                 {inputs.recipe.resolved.section("data").text("field")}),
+          lines_(data::files_ending(inputs.data, {".jsonl", ".ndjson"}), {inputs.recipe.field}),
           images_(inputs) {
         tokenizer_of(inputs);
         texts_ = models::architecture_of(config_).vision->texts;

@@ -21,9 +21,9 @@ class Denoise final : public Objective {
         : tokenizer_(inputs.tokenizer),
           words_(tokenizer_of(inputs)),
           windows_(tokenised(inputs), text_length(inputs)),
-          share_(share_in(inputs.recipe, "noise")),
+          share_(share_in(inputs.recipe, "data.noise", inputs.recipe.noise)),
           span_(span_length(inputs.recipe)),
-          permutes_(inputs.recipe.resolved.section("data").boolean("permute")),
+          permutes_(inputs.recipe.permute),
           padding_(padding_id(inputs)) {
         mask_ = mask_token(inputs);
         for (std::int64_t id = 0; id < tokenizer_->size(); ++id)

@@ -13,7 +13,7 @@ class Labels final : public Objective {
    public:
     explicit Labels(const ObjectiveInputs& inputs)
         : tokenizer_(inputs.tokenizer),
-          field_(inputs.recipe.resolved.section("data").text("field")),
+          field_(inputs.recipe.field),
           classes_(inputs, classes_taught(inputs.recipe), inputs.model.class_names),
           texts_(files_of(inputs.data), field_),
           length_(text_length(inputs)),
@@ -57,7 +57,7 @@ class Labels final : public Objective {
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Labels>(inputs); }
 std::vector<std::string> classes_in(const Recipe& recipe) {
-    return data::LabelledTexts(files_of(recipe.train_data), recipe.resolved.section("data").text("field")).labels();
+    return data::LabelledTexts(files_of(recipe.train_data), recipe.field).labels();
 }
 const RegisterObjective registered{
     {.name = "labels",

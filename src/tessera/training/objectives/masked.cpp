@@ -17,8 +17,8 @@ class Masked final : public Objective {
     explicit Masked(const ObjectiveInputs& inputs)
         : words_(tokenizer_of(inputs)),
           windows_(tokenised(inputs), text_length(inputs)),
-          share_(share_in(inputs.recipe, "mask")),
-          whole_words_(inputs.recipe.resolved.section("data").boolean("whole_words")) {
+          share_(share_in(inputs.recipe, "data.mask", inputs.recipe.mask)),
+          whole_words_(inputs.recipe.whole_words) {
         const tokenizers::Tokenizer& tokenizer = tokenizer_of(inputs);
         mask_ = mask_token(inputs);
         for (std::int64_t id = 0; id < tokenizer.size(); ++id)

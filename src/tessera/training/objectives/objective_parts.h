@@ -34,7 +34,7 @@ struct PaddedRows {
 PaddedRows padded_rows(const std::vector<tokenizers::Ids>& rows, std::int64_t filler);
 
 // The recipe's numbers under data, checked: a share within (0, 1), a mean length of at least 1.
-double share_in(const Recipe& recipe, const char* field);
+double share_in(const Recipe& recipe, const char* key, double share);
 double span_length(const Recipe& recipe);
 
 // Images as this model sees them; throws where it looks at none.

@@ -17,7 +17,7 @@ class Prefix final : public Objective {
           examples_(open_image_examples(inputs.data)),
           images_(inputs),
           length_(text_length(inputs)),
-          context_(inputs.recipe.resolved.boolean("beyond_context", false) ? 0 : inputs.model.context_length()),
+          context_(inputs.recipe.beyond_context ? 0 : inputs.model.context_length()),
           padding_(padding_id(inputs)) {
         tokenizer_of(inputs);
         prompt_ = models::architecture_of(config_).vision->prompt;

@@ -39,7 +39,8 @@ class Span final : public Objective {
         const Recipe& recipe = inputs.recipe;
         check(windows_.length() >= 2, recipe.resolved.source(), ": data.length: a span and its surroundings need 2");
         const auto length = static_cast<double>(windows_.length());
-        noise_ = std::clamp<std::int64_t>(std::llround(length * share_in(recipe, "noise")), 1, windows_.length() - 1);
+        noise_ = std::clamp<std::int64_t>(std::llround(length * share_in(recipe, "data.noise", recipe.noise)), 1,
+                                          windows_.length() - 1);
         const std::int64_t wanted = std::llround(static_cast<double>(noise_) / span_length(recipe));
         spans_ = std::clamp<std::int64_t>(wanted, 1, std::min(noise_, windows_.length() - noise_));
         for (std::int64_t i = 0; i < spans_; ++i) {

@@ -17,7 +17,7 @@ bool same(const Json& a, const Json& b) {
 bool may_change(const RecipeKey& key, const Json& recipe) {
     const std::string name = key.name;
     const bool is_length = name == "steps" || name == "epochs";
-    return key.may_change && !(is_length && value_of(recipe, "layer_wise") == Json(true));
+    return key.use.may_change && !(is_length && value_of(recipe, "layer_wise") == Json(true));
 }
 
 // A configuration is as a rule long: what differs in it is named by its field.

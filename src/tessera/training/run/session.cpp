@@ -49,7 +49,7 @@ class Session {
         const std::int64_t first_step = earlier ? step_of(*earlier) : 0;
         const std::vector<ChangedSetting> changes = earlier ? changes_of_recipe() : std::vector<ChangedSetting>();
         if (!recipe_.epochs) refuse_fewer_steps(first_step);
-        const formats::Json& model = *recipe_.resolved.json().find("model");
+        const formats::Json& model = recipe_.model;
         if (model.is_string() && models::is_adapter_folder(model.as_string()))
             recipe_.resolved.reject("model",
                                     text_of(model.as_string(), " holds adapters; `tessera merge` makes a model of it"));
