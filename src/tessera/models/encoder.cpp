@@ -76,6 +76,7 @@ Encoder::Encoder(const Config& settings, EncoderParts parts, WeightTable table)
       embedding_norm_(parts.width, parts.norm_eps),
       padding_id_(parts.padding_id),
       dropout_(parts.dropout),
+      problem_(settings.text("problem_type", "single_label_classification")),
       first_sees_all_(parts.first_sees_all && parts.classes > 0) {
     tokens_.padding_id = parts.unlearned_id;
     if (padding_id_) positions_.padding_id = *padding_id_;
@@ -171,8 +172,7 @@ Tensor Encoder::masked_loss(const Batch& batch, const LossOptions& options, cons
 Tensor Encoder::loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const {
     check(head_ || classifier_, config.source(),
           ": architectures: a model without a language-model head or a classifier has no loss");
-    const std::string problem = config.text("problem_type", "single_label_classification");
-    check(!classifier_ || problem == "single_label_classification", config.source(), ": problem_type: '", problem,
+    check(!classifier_ || problem_ == "single_label_classification", config.source(), ": problem_type: '", problem_,
           "' has a loss that is not known");
     const Shape expected = classifier_ ? Shape{batch.input_ids.size(0)} : batch.input_ids.shape();
     check(batch.labels.defined() && batch.labels.shape() == expected, "labels: expected ", expected, ", found ",

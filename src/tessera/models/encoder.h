@@ -90,6 +90,7 @@ class Encoder : public Model {
     std::unique_ptr<SequenceClassifier> classifier_;
     std::optional<std::int64_t> padding_id_;
     double dropout_;
+    std::string problem_;  // what the classifier's labels are
     bool first_sees_all_;
 };
 
