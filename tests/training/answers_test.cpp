@@ -186,5 +186,20 @@ TEST(UsualObjective, IsToldByTheModel) {
     EXPECT_EQ(objective(R"({"model_type": "vit", "architectures": ["ViTModel"]})"), "classify");
 }
 
+// An encoder under any head is given labels to learn them; a decoder reads such files as texts.
+TEST(UsualObjective, IsToldByTheDataWhereThatHasLabels) {
+    const TemporaryFolder folder;
+    folder.write("labels.tsv", "one\tx\ntwo\ty\n");
+    folder.write("plain.txt", "one two\n");
+    const auto objective = [&](const std::string& config, const char* file) {
+        const auto model = models::build({formats::Json::parse(config, "config.json"), "config.json"});
+        return std::string(default_objective(*model, {(folder / file).string()})->name);
+    };
+    EXPECT_EQ(objective(R"({"model_type": "bert"})", "labels.tsv"), "labels");
+    EXPECT_EQ(objective(R"({"model_type": "bert"})", "plain.txt"), "masked");
+    EXPECT_EQ(objective(R"({"model_type": "gpt2"})", "labels.tsv"), "causal");
+    EXPECT_EQ(objective(R"({"model_type": "vit"})", "labels.tsv"), "classify");
+}
+
 }  // namespace
 }  // namespace tessera::training
