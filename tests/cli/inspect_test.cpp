@@ -56,6 +56,21 @@ TEST(Inspect, TellsEachStackOfLayers) {
     EXPECT_EQ(number(facts_of(testing::golden_path("gpt2")), "context"), 64);
 }
 
+TEST(Inspect, TellsWhatTheModelCanDo) {
+    const auto capabilities = [](const std::string& source) {
+        std::string names;
+        const Json facts = facts_of(source);
+        for (const Json& one : facts.find("capabilities")->items()) names += one.as_string() + " ";
+        return names;
+    };
+    EXPECT_EQ(capabilities("llama-3-8b"), "generate score embed_texts ");
+    EXPECT_EQ(capabilities(testing::golden_path("t5")), "generate encode_decode align ");
+    EXPECT_EQ(capabilities(testing::golden_path("siglip")), "embed_images compare_images ");
+    const std::string text = expect_success({"inspect", testing::golden_path("vit")}).out;
+    for (const char* part : {"can", "classify images", "learn other classes"})
+        EXPECT_NE(text.find(part), text.npos) << part;
+}
+
 TEST(Inspect, TellsWhatTheFilesHold) {
     const testing::TemporaryFolder folder;
     const std::string golden = testing::golden_path("llama"), half = folder / "half";

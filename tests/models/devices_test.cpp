@@ -16,21 +16,14 @@ using testing::random_tensor;
 using testing::randomise;
 using testing::relative_error;
 
-Batch placed(Batch batch, Device device) {
-    for (Tensor* input :
-         {&batch.input_ids, &batch.attention_mask, &batch.pixel_values, &batch.decoder_input_ids, &batch.labels})
-        if (input->defined()) *input = input->to(device);
-    return batch;
-}
-
 std::vector<Tensor> results(const std::string& json, const Batch& batch, Device device) {
     const auto model = build(config_of(json));
     randomise(*model, 1, DType::F32);
     nn::move_to(*model, device);
     nn::set_requires_grad(*model, true);
-    const Tensor loss = model->loss(placed(batch, device), {.training = true, .key = {.seed = 3}});
+    const Tensor loss = model->loss(moved_to(batch, device), {}, {.training = true, .key = {.seed = 3}});
     backward(loss);
-    std::vector<Tensor> found{loss.detach(), model->forward(placed(batch, device)).detach()};
+    std::vector<Tensor> found{loss.detach(), model->forward(moved_to(batch, device)).detach()};
     for (const auto& [name, tensor] : nn::parameters(*model)) found.push_back(tensor->grad());
     return found;
 }
@@ -45,7 +38,7 @@ void expect_same_on_cuda(const std::string& json, const Batch& batch) {
 void expect_same_decoding(const Model& here, const Model& there, const Batch& prompt) {
     const NoGrad no_grad;
     const auto one = here.decode(8), other = there.decode(8);
-    EXPECT_LE(relative_error(other->prefill(placed(prompt, cuda)), one->prefill(prompt)), 1e-5);
+    EXPECT_LE(relative_error(other->prefill(moved_to(prompt, cuda)), one->prefill(prompt)), 1e-5);
     for (const std::int64_t id : {3, 5}) {
         const Tensor next = Tensor::from<std::int64_t>({id, id + 1}, {2, 1});
         EXPECT_LE(relative_error(other->step(next.to(cuda)), one->step(next)), 1e-5);
@@ -107,7 +100,7 @@ TEST_F(OnCuda, CountedNgrams) {
         model->estimate();
     }
     nn::move_to(there, cuda);
-    EXPECT_LE(relative_error(there.forward(placed(text_, cuda)), here.forward(text_)), 1e-6);
+    EXPECT_LE(relative_error(there.forward(moved_to(text_, cuda)), here.forward(text_)), 1e-6);
     expect_same_decoding(here, there, text_);
 }
 

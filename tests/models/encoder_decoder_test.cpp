@@ -144,7 +144,7 @@ TEST(EncoderDecoder, EveryParameterLearns) {
         randomise(*model);
         for (const bool recompute : {false, true})
             expect_gradients(
-                *model, [&] { return model->loss(batch, {.recompute = recompute}); }, 1e-5);
+                *model, [&] { return model->loss(batch, {}, {.recompute = recompute}); }, 1e-5);
     }
 }
 

@@ -73,7 +73,7 @@ TEST(Encoder, EveryParameterLearns) {
         const auto model = build(config_of(family));
         randomise(*model);
         for (const bool recompute : {false, true})
-            expect_gradients(*model, [&] { return model->loss(batch, {.recompute = recompute}); });
+            expect_gradients(*model, [&] { return model->loss(batch, {}, {.recompute = recompute}); });
     }
 }
 

@@ -76,8 +76,8 @@ struct Losses {
 Losses losses_of(const Model& model, const Batch& batch, bool training) {
     const NoGrad no_grad;
     Losses losses;
-    losses.plain = model.loss(batch, {.training = training, .balance = 0.0}).item();
-    losses.balanced = model.loss(batch, {.training = training, .router_choices = &losses.layers}).item();
+    losses.plain = model.loss(batch, {.balance = 0.0}, {.training = training}).item();
+    losses.balanced = model.loss(batch, {}, {.training = training, .router_choices = &losses.layers}).item();
     return losses;
 }
 
@@ -128,8 +128,8 @@ TEST(ExpertBalance, ReachesEveryParameterAlsoWhenBlocksRunAgain) {
         for (const bool recompute : {false, true}) {
             const auto model = build(config_of(config));
             randomise(*model);
-            expect_gradients(*model,
-                             [&] { return model->loss(batch_of(true), {.training = true, .recompute = recompute}); });
+            expect_gradients(
+                *model, [&] { return model->loss(batch_of(true), {}, {.training = true, .recompute = recompute}); });
         }
 }
 

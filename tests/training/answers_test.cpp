@@ -7,9 +7,9 @@
 #include "support/expect_error.h"
 #include "support/objective_case.h"
 #include "tessera/formats/image/image.h"
-#include "tessera/training/objectives/default_objective.h"
 #include "tessera/training/objectives/held_out.h"
 #include "tessera/training/objectives/objective_parts.h"
+#include "tessera/training/objectives/registration.h"
 #include "tessera/training/run/trainer.h"
 
 namespace tessera::training {
@@ -170,7 +170,9 @@ TEST(HeldOut, SomethingMustBeLeft) {
 
 TEST(UsualObjective, IsToldByTheModel) {
     const auto objective = [](const std::string& config) {
-        return default_objective(*models::build({formats::Json::parse(config, "config.json"), "config.json"}));
+        const auto model = models::build({formats::Json::parse(config, "config.json"), "config.json"});
+        const ObjectiveTraits* found = default_objective(*model);
+        return std::string(found ? found->name : "none");
     };
     EXPECT_EQ(objective(R"({"model_type": "vit", "num_labels": 3})"), "classify");
     EXPECT_EQ(objective(R"({"model_type": "autoencoder", "input_width": 16, "encoder_widths": [4]})"), "autoencode");
@@ -178,6 +180,25 @@ TEST(UsualObjective, IsToldByTheModel) {
     EXPECT_EQ(objective(R"({"model_type": "bert", "architectures": ["BertForSequenceClassification"]})"), "labels");
     EXPECT_EQ(objective(R"({"model_type": "t5"})"), "pairs");
     EXPECT_EQ(objective(R"({"model_type": "gpt2"})"), "causal");
+    EXPECT_EQ(objective(R"({"model_type": "siglip_vision_model"})"), "none");
+    // What has no head yet gets one.
+    EXPECT_EQ(objective(R"({"model_type": "bert", "architectures": ["BertModel"]})"), "labels");
+    EXPECT_EQ(objective(R"({"model_type": "vit", "architectures": ["ViTModel"]})"), "classify");
+}
+
+// An encoder under any head is given labels to learn them; a decoder reads such files as texts.
+TEST(UsualObjective, IsToldByTheDataWhereThatHasLabels) {
+    const TemporaryFolder folder;
+    folder.write("labels.tsv", "one\tx\ntwo\ty\n");
+    folder.write("plain.txt", "one two\n");
+    const auto objective = [&](const std::string& config, const char* file) {
+        const auto model = models::build({formats::Json::parse(config, "config.json"), "config.json"});
+        return std::string(default_objective(*model, {(folder / file).string()})->name);
+    };
+    EXPECT_EQ(objective(R"({"model_type": "bert"})", "labels.tsv"), "labels");
+    EXPECT_EQ(objective(R"({"model_type": "bert"})", "plain.txt"), "masked");
+    EXPECT_EQ(objective(R"({"model_type": "gpt2"})", "labels.tsv"), "causal");
+    EXPECT_EQ(objective(R"({"model_type": "vit"})", "labels.tsv"), "classify");
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ TEST(AutoencodeObjective, ALayerLearnsFromItsOwnInputAlone) {
     EXPECT_NE(gradient(layers, "encoder.1.weight", 1), std::vector<double>(15, 0.0));
     EXPECT_TRUE(gradient(layers, "encoder.0.weight", 1).empty());
     expect_error([&] { ObjectiveCase(folder, "{" + vit + R"(, "objective": "autoencode"})", "set").make(); },
-                 {"does not rebuild"});
+                 {"does not reconstruct", "it learns by classify"});
 }
 
 const std::string vision_language = R"("model": {"model_type": "paligemma", "image_token_index": 90,
@@ -202,7 +202,7 @@ TEST(PrefixObjective, NeedsAModelThatTalksAboutImages) {
             ObjectiveCase(folder, "{" + vit + R"(, "tokenizer": "characters", "objective": "prefix"})", "lines.jsonl")
                 .make();
         },
-        {"continues no texts"});
+        {"does not continue texts about images"});
 }
 
 TEST(ContrastiveObjective, ImageAndTextOfALineStandInOneRow) {

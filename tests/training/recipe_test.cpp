@@ -30,12 +30,36 @@ TEST(RecipeKeys, DefaultsCompleteTheLeastRecipe) {
     EXPECT_EQ(recipe.batch, 8);
     EXPECT_EQ(recipe.optimizer, OptimizerKind::AdamW);
     EXPECT_FALSE(recipe.lora.has_value());
-    EXPECT_FALSE(recipe.balance.has_value());
+    EXPECT_FALSE(recipe.loss.balance.has_value());
     for (const RecipeKey& key : recipe_keys())  // each is written beside the result
         EXPECT_NE(
             recipe.resolved.json().dump(0).find(std::string(key.name).substr(std::string(key.name).rfind('.') + 1)),
             std::string::npos)
             << key.name;
+}
+
+TEST(RecipeKeys, EachIsStoredWhereItIsDeclared) {
+    const Recipe recipe =
+        read(least, {"from_scratch=true", "weights=w", "vocabulary=7", "device=cuda", "data.separator=|",
+                     "data.field=body", "data.mask=0.3", "data.whole_words=true", "data.noise=0.4", "data.span=5",
+                     "data.permute=false", "beyond_context=true", "layer_wise=true", "label_smoothing=0.1",
+                     "z_loss=0.2", "balance=0.3", "lora.rank=4", "optimizer.weight_decay=0.6", "schedule.warmup=3"});
+    EXPECT_TRUE(recipe.model.is_string());
+    EXPECT_TRUE(recipe.from_scratch && recipe.whole_words && recipe.beyond_context && recipe.layer_wise);
+    EXPECT_FALSE(recipe.permute);
+    EXPECT_EQ(recipe.weights, "w");
+    EXPECT_EQ(recipe.vocabulary, 7);
+    EXPECT_EQ(recipe.device, "cuda");
+    EXPECT_EQ(recipe.separator, "|");
+    EXPECT_EQ(recipe.field, "body");
+    EXPECT_EQ((std::vector{recipe.mask, recipe.noise, recipe.span}), (std::vector{0.3, 0.4, 5.0}));
+    EXPECT_EQ((std::vector{recipe.loss.label_smoothing, recipe.loss.z_loss, *recipe.loss.balance}),
+              (std::vector{0.1, 0.2, 0.3}));
+    EXPECT_EQ(recipe.lora->alpha, 8);
+    EXPECT_EQ((std::vector{recipe.adamw.weight_decay, recipe.sgd.weight_decay, recipe.adafactor.weight_decay}),
+              (std::vector{0.6, 0.6, 0.6}));
+    EXPECT_EQ(recipe.schedule.warmup_steps, 3);
+    for (const RecipeKey& key : recipe_keys()) EXPECT_NE(key.store, nullptr) << key.name;
 }
 
 TEST(RecipeKeys, TheResolvedRecipeResolvesToItself) {

@@ -211,13 +211,15 @@ TEST(TextObjectives, AreRefusedForModelsThatSeeTheAnswer) {
     refuse(R"("model_type": "bert", )" + sizes, "causal", {"objective", "bert", "masked"});
     refuse(R"("model_type": "t5", "d_model": 8, "d_kv": 4, "d_ff": 12, "num_layers": 1, "num_heads": 2)", "causal",
            {"objective", "t5", "span"});
-    refuse(R"("model_type": "llama", )" + sizes, "masked", {"objective", "llama", "an encoder"});
+    refuse(R"("model_type": "llama", )" + sizes, "masked",
+           {"objective", "llama", "fill masked tokens", "learns by causal"});
 }
 
 TEST(SpanObjective, NeedsSentinelsAndADecoder) {
     const TemporaryFolder folder;
     folder.write("a.txt", some_text(4000));
-    expect_error([&] { ObjectiveCase(folder, recipe(encoder, "span"), "a.txt").make(); }, {"encoder and a decoder"});
+    expect_error([&] { ObjectiveCase(folder, recipe(encoder, "span"), "a.txt").make(); },
+                 {"does not read one text and write another, which span needs; it learns by masked"});
     const TemporaryFolder other;
     other.write("a.txt", some_text(4000));
     const std::string many = R"("length": 1000, "noise": 0.4, "span": 1)";

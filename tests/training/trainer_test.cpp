@@ -50,8 +50,9 @@ class Rows : public Objective {
         result.inputs.labels = Tensor::from(labels, shape);
         return result;
     }
-    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
-        const Tensor loss = model.loss(batch.inputs, context);
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,
+                const nn::Context& context) const override {
+        const Tensor loss = model.loss(batch.inputs, options, context);
         return spoil_at != 0 && ++calls == spoil_at ? ops::mul(loss, Tensor::scalar(spoiled)) : loss;
     }
     bool uneven = false;
@@ -114,11 +115,12 @@ class Watched : public Rows {
         return result;
     }
     // Waits until this example has been asked for.
-    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,
+                const nn::Context& context) const override {
         std::unique_lock lock(mutex_);
         const auto is_there = [&] { return std::count(asked_.begin(), asked_.end(), wants) > 0; };
         EXPECT_TRUE(wants < 0 || changed_.wait_for(lock, std::chrono::seconds(20), is_there));
-        return Rows::loss(model, batch, context);
+        return Rows::loss(model, batch, options, context);
     }
     std::vector<std::int64_t> asked() const {
         const std::lock_guard lock(mutex_);

@@ -34,7 +34,7 @@ double Score::bits_per_character() const {
 
 Score score_text(const inference::TextModel& model, std::string_view text, const ScoreOptions& options) {
     const NoGrad no_grad;
-    check(!model.model->has_encoder(), model.path.string(), ": an encoder-decoder does not predict its input");
+    model.model->require(models::Capability::Score, model.path.string());
     std::vector<std::int64_t> ids = model.text().encode(text);
     const std::optional<std::int64_t> bos = model.text().special.bos;
     if (bos && (ids.empty() || ids.front() != *bos)) ids.insert(ids.begin(), *bos);

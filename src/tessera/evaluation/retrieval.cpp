@@ -79,7 +79,7 @@ Retrieval retrieve(const models::Model& model, const training::Objective& object
         const training::TrainingBatch batch = objective.batch(examples, {});
         const Tensor ids = batch.inputs.input_ids;
         Tensor images, texts;
-        model.forward(training::to_device(batch, device).inputs, {}, [&](const std::string& name, const Tensor& value) {
+        model.forward(models::moved_to(batch.inputs, device), {}, [&](const std::string& name, const Tensor& value) {
             if (name == "image_embeds") images = value.to(cpu).to(DType::F32);
             if (name == "text_embeds") texts = value.to(cpu).to(DType::F32);
         });

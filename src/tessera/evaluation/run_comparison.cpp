@@ -10,6 +10,7 @@
 #include "tessera/models/catalog.h"
 #include "tessera/models/summary.h"
 #include "tessera/tensor/tape.h"
+#include "tessera/training/objectives/registration.h"
 #include "tessera/training/recipe/recipe_keys.h"
 #include "tessera/training/token_corpus.h"
 
@@ -53,7 +54,6 @@ void read_metrics(const fs::path& path, RunStats& figures) {
 
 // Tokens of the validation data for each character of its texts.
 double tokens_per_character(const FinishedRun& run) {
-    const Config settings = run.recipe.resolved.section("data");
     training::ObjectiveInputs inputs{.recipe = run.recipe,
                                      .model = *run.model,
                                      .tokenizer = tokenizers::open_tokenizer(run.folder),
@@ -61,16 +61,16 @@ double tokens_per_character(const FinishedRun& run) {
     inputs.cache = run.folder / "cache";
     fs::create_directories(inputs.cache);
     std::int64_t characters = 0;
-    data::for_each_document(
-        data::text_files(inputs.data), {.field = settings.text("field"), .separator = settings.text("separator")},
-        [&](std::string_view text) {
-            characters += std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xc0) != 0x80; });
-        });
+    data::for_each_document(data::text_files(inputs.data),
+                            {.field = run.recipe.field, .separator = run.recipe.separator}, [&](std::string_view text) {
+                                characters += std::count_if(text.begin(), text.end(),
+                                                            [](char byte) { return (byte & 0xc0) != 0x80; });
+                            });
     return static_cast<double>(training::tokenised(inputs).tokens().size()) / static_cast<double>(characters);
 }
 
 bool continues_texts(const RunStats& figures, const training::Recipe& recipe) {
-    return figures.generates && recipe.objective == "causal";
+    return figures.generates && training::objective_of(recipe).has(training::Metric::Perplexity);
 }
 
 // One text that is being continued.
@@ -125,7 +125,8 @@ RunStats figures_of(const FinishedRun& run) {
     figures.generates = summary.generates;
     figures.cache_bytes_per_token = summary.cache_per_token * bytes_of(DType::F32, 1);
     read_metrics(run.folder / "metrics.jsonl", figures);
-    const bool has_texts = run.recipe.objective == "causal" && !run.recipe.validation_data.empty();
+    const bool has_texts =
+        training::objective_of(run.recipe).has(training::Metric::Perplexity) && !run.recipe.validation_data.empty();
     if (has_texts && std::isfinite(figures.validation_loss))
         figures.bits_per_character = figures.validation_loss / std::log(2.0) * tokens_per_character(run);
     return figures;

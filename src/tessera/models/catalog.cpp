@@ -54,6 +54,8 @@ const Architecture& architecture_of(const Config& config) {
 
 std::unique_ptr<Model> build(const Config& config) {
     std::unique_ptr<Model> model = architecture_of(config).build(config);
+    if (const formats::Json* padding = config.json().find("pad_token_id"); padding && padding->is_integer())
+        model->padding_token = std::max<std::int64_t>(0, padding->as_integer());
     // Each size is within its limit; so that sums of parameters and of bytes fit 64 bits, their product is too.
     constexpr std::int64_t most = std::int64_t{1} << 50;
     double parameters = 0;

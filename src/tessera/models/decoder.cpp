@@ -75,7 +75,7 @@ void DecoderSession::reorder(std::span<const std::int64_t> rows) {
 
 bool DecoderSession::truncate(std::int64_t tokens) {
     const std::int64_t seen = cache_.front()->length();
-    if (decoder_.turns_by_length() || (decoder_.restart_length() > 0 && seen > decoder_.restart_length())) return false;
+    if (decoder_.rotates_by_length || (decoder_.restart_length() > 0 && seen > decoder_.restart_length())) return false;
     // Layers of different windows: either all of them can forget, or none may.
     for (const auto& layer : cache_)
         if (!layer->can_truncate(tokens)) return false;
@@ -109,12 +109,8 @@ Tensor DecoderSession::advance(const Tensor& embedded, nn::Context context) {
     return decoder_.logits(last_position(decoder_.run(embedded, context, &cache_)));
 }
 
-std::unique_ptr<DecodingSession> Model::decode(std::int64_t) const {
-    fail(config.source(), ": model_type '", config.text("model_type", "?"), "' does not generate text");
-}
-
 bool Decoder::reads_in_chunks(std::int64_t tokens) const {
-    return !turns_by_length_ && (restart_length_ == 0 || tokens <= restart_length_);
+    return !rotates_by_length && (restart_length_ == 0 || tokens <= restart_length_);
 }
 
 Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
@@ -133,9 +129,10 @@ Decoder::Decoder(const Config& settings, DecoderParts parts, WeightTable table)
         if (!block->rope()) continue;
         const ops::RopeScaling& scaling = block->rope()->scaling();
         if (scaling.kind == ops::RopeScalingKind::Longrope) restart_length_ = scaling.original_length;
-        if (scaling.kind == ops::RopeScalingKind::DynamicNtk) turns_by_length_ = true;
+        if (scaling.kind == ops::RopeScalingKind::DynamicNtk) rotates_by_length = true;
     }
     config = settings;
+    capabilities = {Capability::Generate, Capability::Score, Capability::EmbedTexts};
     weights = std::move(table);
 }
 
@@ -186,25 +183,25 @@ Tensor Decoder::forward(const Batch& batch, const nn::Context& given, const Obse
     return logits(run(embed(batch.input_ids, context, context.positions), context, nullptr, observer));
 }
 
-Tensor Decoder::loss(const Batch& batch, const nn::Context& given) const {
+Tensor Decoder::loss(const Batch& batch, const LossOptions& options, const nn::Context& given) const {
     nn::Context context = causal_context(batch, given);
     std::vector<nn::RouterChoice> choices;
     context.router_choices = &choices;
     const Tensor hidden = run(embed(batch.input_ids, context, context.positions), context);
-    const Tensor loss = next_token_loss(hidden, batch.labels.defined() ? batch.labels : batch.input_ids, context);
+    const Tensor loss = next_token_loss(hidden, batch.labels.defined() ? batch.labels : batch.input_ids, options);
     if (given.router_choices) given.router_choices->insert(given.router_choices->end(), choices.begin(), choices.end());
-    const double weight = balance_.weight_in(context);
+    const double weight = balance_.weight_in(options, context.training);
     if (weight == 0 || choices.empty()) return loss;
     return ops::add(loss, ops::scale(balance_loss(choices, batch, balance_.over), weight));
 }
 
-Tensor Decoder::next_token_loss(const Tensor& hidden, const Tensor& labels, const nn::Context& context) const {
+Tensor Decoder::next_token_loss(const Tensor& hidden, const Tensor& labels, const LossOptions& options) const {
     const std::int64_t count = hidden.size(1);
     check(labels.rank() == 2 && labels.size(1) == count && count > 1, "labels: expected (B, ", count, "), found ",
           labels.shape());
     return ops::linear_cross_entropy(
         ops::slice(hidden, 1, 0, count - 1), tied_ ? tokens_.weight : head_.weight, ops::slice(labels, 1, 1, count),
-        {.label_smoothing = context.label_smoothing, .z_loss = context.z_loss, .soft_cap = logit_soft_cap_});
+        {.label_smoothing = options.label_smoothing, .z_loss = options.z_loss, .soft_cap = logit_soft_cap_});
 }
 
 std::unique_ptr<DecodingSession> Decoder::decode(std::int64_t capacity) const {

@@ -31,7 +31,7 @@ class Decoder : public Model {
     Decoder(const Config& config, DecoderParts parts, WeightTable weights);
 
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
-    Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
+    Tensor loss(const Batch& batch, const LossOptions& options = {}, const nn::Context& context = {}) const override;
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
     std::int64_t longest_text() const override { return positions_.weight.defined() ? positions_.weight.size(0) : 0; }
     std::int64_t context_length() const override { return longest_text() > 0 ? longest_text() : context_length_; }
@@ -44,16 +44,13 @@ class Decoder : public Model {
                const Observer& observer = {}) const;
     Tensor logits(const Tensor& hidden) const;
     // The mean loss of predicting each label from the hidden state before it; −100 is ignored.
-    Tensor next_token_loss(const Tensor& hidden, const Tensor& labels, const nn::Context& context) const;
+    Tensor next_token_loss(const Tensor& hidden, const Tensor& labels, const LossOptions& options) const;
     nn::StackCache make_cache(std::int64_t capacity) const { return stack_.make_cache(capacity); }
 
     std::int64_t vocabulary() const { return tokens_.weight.size(0); }
     std::int64_t width() const { return tokens_.weight.size(1); }
     // Past so many tokens keys are turned otherwise, and a cache must be read again; 0: never.
     std::int64_t restart_length() const { return restart_length_; }
-    // Whether keys are turned by the length that the text has when they are read: a prompt must be read at once, and
-    // what was read before stays as it was turned then.
-    bool turns_by_length() const { return turns_by_length_; }
     bool reads_in_chunks(std::int64_t tokens) const;
 
    private:
@@ -64,7 +61,6 @@ class Decoder : public Model {
     double embedding_scale_, dropout_, logit_soft_cap_;
     bool tied_;
     std::int64_t restart_length_ = 0;
-    bool turns_by_length_ = false;
     std::int64_t context_length_;
     ExpertBalance balance_;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tessera/models/class_names.h"
-#include "tessera/models/loss_options.h"
 #include "tessera/models/padding.h"
 #include "tessera/models/residual_dtype.h"
 #include "tessera/ops/binary.h"
@@ -77,6 +76,7 @@ Encoder::Encoder(const Config& settings, EncoderParts parts, WeightTable table)
       embedding_norm_(parts.width, parts.norm_eps),
       padding_id_(parts.padding_id),
       dropout_(parts.dropout),
+      problem_(settings.text("problem_type", "single_label_classification")),
       first_sees_all_(parts.first_sees_all && parts.classes > 0) {
     tokens_.padding_id = parts.unlearned_id;
     if (padding_id_) positions_.padding_id = *padding_id_;
@@ -84,6 +84,12 @@ Encoder::Encoder(const Config& settings, EncoderParts parts, WeightTable table)
     if (parts.classes > 0) classifier_ = std::make_unique<SequenceClassifier>(parts);
     stack_ = nn::Stack(std::move(parts.blocks), nullptr);
     config = settings;
+    capabilities = {Capability::EmbedTexts, Capability::LearnClasses};
+    class_names = read_class_names(settings, parts.classes);
+    if (classifier_)
+        capabilities.add(Capability::ClassifyTexts);
+    else if (head_)
+        capabilities.add(Capability::Fill);
     weights = std::move(table);
 }
 
@@ -145,7 +151,7 @@ Tensor Encoder::forward(const Batch& batch, const nn::Context& context, const Ob
 
 // Most tokens of a masked text are not asked for, and the head is as wide as the vocabulary: it sees only those that
 // are.
-Tensor Encoder::masked_loss(const Batch& batch, const nn::Context& context) const {
+Tensor Encoder::masked_loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const {
     const std::vector<std::int64_t> labels = batch.labels.to_vector<std::int64_t>();
     std::vector<std::int64_t> places, wanted;
     for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -153,27 +159,26 @@ Tensor Encoder::masked_loss(const Batch& batch, const nn::Context& context) cons
         places.push_back(static_cast<std::int64_t>(i));
         wanted.push_back(labels[i]);
     }
-    if (places.empty()) return ops::cross_entropy(forward(batch, context), batch.labels, loss_options(context));
+    if (places.empty()) return ops::cross_entropy(forward(batch, context), batch.labels, options.cross_entropy());
     const Device device = batch.labels.device();
     const Shape shape{static_cast<std::int64_t>(places.size())};
     const Tensor hidden = encode(batch, context);  // (B, T, width)
     const Tensor asked = ops::embedding(ops::reshape(hidden, {batch.labels.elements(), hidden.size(2)}),
                                         Tensor::from(places, shape).to(device));
     return ops::cross_entropy(head_->forward(asked, tokens_, context), Tensor::from(wanted, shape).to(device),
-                              loss_options(context));
+                              options.cross_entropy());
 }
 
-Tensor Encoder::loss(const Batch& batch, const nn::Context& context) const {
+Tensor Encoder::loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const {
     check(head_ || classifier_, config.source(),
           ": architectures: a model without a language-model head or a classifier has no loss");
-    const std::string problem = config.text("problem_type", "single_label_classification");
-    check(!classifier_ || problem == "single_label_classification", config.source(), ": problem_type: '", problem,
+    check(!classifier_ || problem_ == "single_label_classification", config.source(), ": problem_type: '", problem_,
           "' has a loss that is not known");
     const Shape expected = classifier_ ? Shape{batch.input_ids.size(0)} : batch.input_ids.shape();
     check(batch.labels.defined() && batch.labels.shape() == expected, "labels: expected ", expected, ", found ",
           batch.labels.shape());
-    if (!classifier_) return masked_loss(batch, context);
-    return ops::cross_entropy(forward(batch, context), batch.labels, loss_options(context));
+    if (!classifier_) return masked_loss(batch, options, context);
+    return ops::cross_entropy(forward(batch, context), batch.labels, options.cross_entropy());
 }
 
 void Encoder::visit(const nn::Visitor& visitor) {

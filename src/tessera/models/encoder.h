@@ -70,7 +70,7 @@ class Encoder : public Model {
     // With a head the logits (B, T, V), with a classifier (B, classes), else the last hidden states (B, T, width).
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
     // The mean cross entropy of the labels: (B, T), each at its own place, or (B) for a classifier; −100 is ignored.
-    Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
+    Tensor loss(const Batch& batch, const LossOptions& options = {}, const nn::Context& context = {}) const override;
     std::int64_t longest_text() const override { return positions_.weight.size(0) - first_position(); }
     void visit(const nn::Visitor& visitor) override;
 
@@ -79,7 +79,7 @@ class Encoder : public Model {
 
    private:
     Tensor embed(const Batch& batch, const nn::Context& context) const;
-    Tensor masked_loss(const Batch& batch, const nn::Context& context) const;
+    Tensor masked_loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const;
     Tensor positions_of(const Tensor& ids) const;
     std::int64_t first_position() const { return padding_id_ ? *padding_id_ + 1 : 0; }
 
@@ -90,6 +90,7 @@ class Encoder : public Model {
     std::unique_ptr<SequenceClassifier> classifier_;
     std::optional<std::int64_t> padding_id_;
     double dropout_;
+    std::string problem_;  // what the classifier's labels are
     bool first_sees_all_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tessera/models/loss_options.h"
 #include "tessera/models/residual_dtype.h"
 #include "tessera/ops/binary.h"
 #include "tessera/ops/linear.h"
@@ -62,7 +61,7 @@ class EncoderDecoderSession : public DecodingSession {
 
    private:
     Tensor start_of(const Tensor& input_ids) const {
-        return Tensor::full({input_ids.size(0), 1}, static_cast<double>(model_.decoder_start_id()), DType::I64,
+        return Tensor::full({input_ids.size(0), 1}, static_cast<double>(model_.decoder_start_token), DType::I64,
                             input_ids.device());
     }
 
@@ -144,7 +143,6 @@ EncoderDecoder::EncoderDecoder(const Config& settings, EncoderDecoderParts parts
       dropout_(parts.dropout),
       head_scale_(parts.head_scale),
       drops_outputs_(parts.drops_outputs),
-      decoder_start_id_(parts.decoder_start_id),
       padding_id_(parts.padding_id) {
     const std::int64_t vocabulary = parts.decoder_vocabulary > 0 ? parts.decoder_vocabulary : parts.vocabulary;
     if (parts.decoder_vocabulary > 0) decoder_tokens_ = nn::Embedding(vocabulary, parts.width);
@@ -152,6 +150,8 @@ EncoderDecoder::EncoderDecoder(const Config& settings, EncoderDecoderParts parts
     if (!parts.tied) head_ = nn::Linear(parts.width, vocabulary, false);
     if (parts.has_logits_bias) logits_bias_ = Tensor::zeros({1, vocabulary});
     config = settings;
+    decoder_start_token = parts.decoder_start_id;
+    capabilities = {Capability::Generate, Capability::EncodeDecode, Capability::Align};
     weights = std::move(table);
 }
 
@@ -207,7 +207,7 @@ Tensor EncoderDecoder::decoder_inputs(const Batch& batch) const {
     std::vector<std::int64_t> ids = batch.labels.to_vector<std::int64_t>();
     for (std::size_t i = ids.size(); i-- > 0;) {
         const bool is_first = i % static_cast<std::size_t>(count) == 0;
-        const std::int64_t before = is_first ? decoder_start_id_ : ids[i - 1];
+        const std::int64_t before = is_first ? decoder_start_token : ids[i - 1];
         ids[i] = before == -100 ? padding_id_ : before;
     }
     return Tensor::from(ids, batch.labels.shape()).to(batch.labels.device());
@@ -228,14 +228,14 @@ Tensor EncoderDecoder::forward(const Batch& batch, const nn::Context& context, c
     return logits(decoder_hidden(batch, context, observer));
 }
 
-Tensor EncoderDecoder::loss(const Batch& batch, const nn::Context& context) const {
+Tensor EncoderDecoder::loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const {
     const Tensor hidden = decoder_hidden(batch, context, {});
     const Tensor& labels = batch.labels;
     check(labels.rank() == 2 && labels.size(0) == hidden.size(0) && labels.size(1) == hidden.size(1),
           "labels: expected (", hidden.size(0), ", ", hidden.size(1), "), found ", labels.shape());
-    if (logits_bias_.defined()) return ops::cross_entropy(logits(hidden), labels, loss_options(context));
+    if (logits_bias_.defined()) return ops::cross_entropy(logits(hidden), labels, options.cross_entropy());
     return ops::linear_cross_entropy(head_scale_ != 1 ? ops::scale(hidden, head_scale_) : hidden, head_weight(), labels,
-                                     {.label_smoothing = context.label_smoothing, .z_loss = context.z_loss});
+                                     {.label_smoothing = options.label_smoothing, .z_loss = options.z_loss});
 }
 
 std::unique_ptr<DecodingSession> EncoderDecoder::decode(std::int64_t capacity) const {

@@ -58,11 +58,10 @@ class EncoderDecoder : public Model {
 
     // Without decoder_input_ids the decoder reads the labels, shifted right behind its start token.
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
-    Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
+    Tensor loss(const Batch& batch, const LossOptions& options = {}, const nn::Context& context = {}) const override;
     // `capacity` counts the decoder's tokens. Reading a prompt without decoder_input_ids begins with the start token.
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
     std::int64_t longest_text() const override { return decoder_input_.longest_text(); }
-    bool has_encoder() const override { return true; }
     void visit(const nn::Visitor& visitor) override;
 
     // The steps of forward.
@@ -73,7 +72,6 @@ class EncoderDecoder : public Model {
     // Of the newest `queries` towards all `keys`; undefined without relative positions.
     Tensor decoder_bias(std::int64_t queries, std::int64_t keys) const { return decoder_input_.bias(queries, keys); }
     nn::CrossStackCache make_cache(std::int64_t capacity) const { return decoder_.make_cache(capacity); }
-    std::int64_t decoder_start_id() const { return decoder_start_id_; }
 
    private:
     const nn::Embedding& decoder_tokens() const { return decoder_tokens_.weight.defined() ? decoder_tokens_ : tokens_; }
@@ -90,7 +88,7 @@ class EncoderDecoder : public Model {
     Tensor logits_bias_;  // (1, V) or undefined
     double embedding_scale_, dropout_, head_scale_;
     bool drops_outputs_;
-    std::int64_t decoder_start_id_, padding_id_;
+    std::int64_t padding_id_;
 };
 
 }  // namespace tessera::models

@@ -20,9 +20,9 @@ struct ExpertBalance {
     double weight = 0;           // that the config gives it in the model's loss
     bool only_training = false;  // the reference has it in gradients, and not in the loss that it reports
 
-    double weight_in(const nn::Context& context) const {
-        if (context.balance) return *context.balance;
-        return only_training && !context.training ? 0 : weight;
+    double weight_in(const LossOptions& options, bool training) const {
+        if (options.balance) return *options.balance;
+        return only_training && !training ? 0 : weight;
     }
 };
 

@@ -6,6 +6,6 @@
 namespace tessera::models {
 
 // The mean cross entropy of each label after the logits at the place before it; labels are the ids unless given.
-Tensor next_token_loss(const Tensor& logits, const Batch& batch, const nn::Context& context);
+Tensor next_token_loss(const Tensor& logits, const Batch& batch, const LossOptions& options);
 
 }  // namespace tessera::models

@@ -121,12 +121,7 @@ Summary summarise(Model& model) {
     model.visit(nn::Visitor(on_tensor, on_module));
     summary.active_parameters = summary.parameters - idle;
     summary.matrix_operations -= 2.0 * static_cast<double>(idle);
-    try {
-        model.decode(1);
-        summary.generates = true;
-    } catch (const Error&) {
-        summary.generates = false;
-    }
+    summary.generates = model.can(Capability::Generate);
     if (summary.generates && !has_head) summary.matrix_operations += 2.0 * static_cast<double>(vocabulary_matrix);
     if (!totals.every_layer_slides) summary.window = 0;
     return summary;

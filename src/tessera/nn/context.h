@@ -1,7 +1,6 @@
 // What varies from call to call and is passed down, never stored: so a module is const and shared between requests.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "tessera/core/random.h"
@@ -23,13 +22,21 @@ struct Context {
     bool training = false;         // dropout is on
     bool recompute = false;        // stacks run each block again in backward instead of keeping its inside
     RandomKey key = {};            // of this step
-    double label_smoothing = 0;    // of the loss: this share of a target is spread over all classes
-    double z_loss = 0;             // of the loss: this times log² of the softmax's sum is added
-    // Of the loss: this times how unequally experts are busy is added. Nothing: as much as the model's config says.
-    std::optional<double> balance = {};
     std::vector<RouterChoice>* router_choices = nullptr;  // where layers of experts leave what they decided
     // Where attention to an encoder's states leaves what it looked at, (B, U, S) of each layer, the mean of its heads.
     std::vector<Tensor>* cross_attention = nullptr;
+
+    // Every tensor that a call is given, by name: a mask is one of them as soon as it is a member. The binding names
+    // all members, so that a new one does not compile before it stands here.
+    template <class OnTensor>
+    void visit(const OnTensor& on_tensor) {
+        [[maybe_unused]] auto& [where, which, added, everywhere, in_training, again, random, routers, looked_at] =
+            *this;
+        on_tensor("positions", where);
+        which.visit([&](const char* name, Tensor& tensor) { on_tensor(name, tensor); });
+        on_tensor("bias", added);
+        on_tensor("global_tokens", everywhere);
+    }
 
     // The same context with a random key of its own, for layer or use `index`.
     Context child(std::uint64_t index) const {

@@ -23,6 +23,17 @@ struct AttentionMask {
     Tensor prefix_lengths = {};  // (B) in place of prefix_keys
     Tensor first_keys = {};      // (B, Tq) a query sees no key before it: where its document begins in a packed row
 
+    // Every tensor by its name. The binding names all members, so that a new one does not compile before it stands
+    // here.
+    template <class OnTensor>
+    void visit(const OnTensor& on_tensor) {
+        [[maybe_unused]] auto& [behind, ahead, prefix, ends, begins, prefixes, documents] = *this;
+        on_tensor("lengths", ends);
+        on_tensor("starts", begins);
+        on_tensor("prefix_lengths", prefixes);
+        on_tensor("first_keys", documents);
+    }
+
     static AttentionMask bidirectional() { return {}; }
     static AttentionMask causal() { return {.keys_ahead = 0}; }
     // All queries see the first `keys`, and after those the mask is causal.

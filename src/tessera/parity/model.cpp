@@ -7,7 +7,6 @@
 
 #include "tessera/inference/token_loop.h"
 #include "tessera/models/catalog.h"
-#include "tessera/models/decoder.h"
 #include "tessera/ops/concat.h"
 #include "tessera/ops/reduce.h"
 #include "tessera/ops/views.h"
@@ -108,8 +107,7 @@ Batch greedy_prompt(const Case& run, const Model& model) {
     if (!batch.decoder_input_ids.defined()) return batch;
     constexpr std::int64_t most_ids = std::int64_t{1} << 31;
     const bool is_told = run.expected.metadata.contains("decoder_start");
-    const std::int64_t first =
-        is_told ? run.whole("decoder_start", most_ids) : model.config.integer("decoder_start_token_id");
+    const std::int64_t first = is_told ? run.whole("decoder_start", most_ids) : model.decoder_start_token;
     batch.input_ids = first_row(batch.input_ids);
     batch.attention_mask = first_row(batch.attention_mask);
     batch.decoder_input_ids = Tensor::from<std::int64_t>({first}, {1, 1}).to(run.device);
@@ -136,13 +134,6 @@ std::vector<std::int64_t> greedy_without_cache(const Model& model, Batch batch, 
     return chosen;
 }
 
-// With dynamic NTK scaling the reference keeps the cached keys as they were turned, so that without a cache it chooses
-// other tokens itself.
-bool turns_cached_keys_otherwise(const Model& model) {
-    const auto* decoder = dynamic_cast<const models::Decoder*>(&model);
-    return decoder && decoder->turns_by_length();
-}
-
 void check_greedy(const Case& run, const Model& model) {
     if (!run.has("greedy_tokens")) return;
     // One by one without a cache, each takes the whole text: that many are enough to show a difference.
@@ -164,8 +155,9 @@ void check_greedy(const Case& run, const Model& model) {
         "greedy_tokens",
         inference::generate(model, prompt, {.max_new_tokens = count, .context = {.end = inference::AtContext::GoOn}})
             .tokens[0]);
-    if (!turns_cached_keys_otherwise(model))
-        compare("greedy_tokens without cache", greedy_without_cache(model, prompt, count));
+    // With dynamic NTK scaling the reference keeps the cached keys as they were rotated, so that without a cache it
+    // chooses other tokens itself.
+    if (!model.rotates_by_length) compare("greedy_tokens without cache", greedy_without_cache(model, prompt, count));
 }
 
 }  // namespace

@@ -14,8 +14,7 @@ std::string stamp_of(const std::vector<fs::path>& files, const ObjectiveInputs& 
     for (const fs::path& file : files)
         list.push_back(text_of(fs::absolute(file).string(), " ", fs::file_size(file), " ",
                                fs::last_write_time(file).time_since_epoch().count()));
-    const formats::Config data = inputs.recipe.resolved.section("data");
-    stamp.set("files", std::move(list)).set("field", data.text("field")).set("separator", data.text("separator"));
+    stamp.set("files", std::move(list)).set("field", inputs.recipe.field).set("separator", inputs.recipe.separator);
     stamp.set("tokenizer", inputs.tokenizer->fingerprint);
     return stamp.dump(0);
 }
@@ -29,9 +28,8 @@ data::TokenFile tokenised(const ObjectiveInputs& inputs) {
     const std::string stamp = stamp_of(files, inputs);
     const fs::path path = inputs.cache / text_of("tokens-", std::hash<std::string>{}(stamp), ".bin");
     data::TokenFile tokens = data::open_or_make_token_file(path, stamp, [&](data::TokenFileWriter& writer) {
-        const formats::Config settings = inputs.recipe.resolved.section("data");
         const auto total = static_cast<double>(data::bytes_of_files(files));
-        data::DocumentOptions options{.field = settings.text("field"), .separator = settings.text("separator")};
+        data::DocumentOptions options{.field = inputs.recipe.field, .separator = inputs.recipe.separator};
         if (inputs.on_progress)
             options.on_read = [&](std::int64_t bytes) { inputs.on_progress(static_cast<double>(bytes), total); };
         const std::optional<std::int64_t> end = inputs.tokenizer->special.eos;

@@ -11,6 +11,7 @@
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/core/interruption.h"
 #include "tessera/formats/atomic_file.h"
+#include "tessera/training/objectives/registration.h"
 #include "tessera/training/recipe/recipe_keys.h"
 #include "tessera/training/recipe/recipe_paths.h"
 #include "tessera/training/run/run_folder.h"
@@ -96,14 +97,13 @@ int train(const Variant& variant, const Request& request, const std::string& pla
     events.on_step = [&](const training::StepReport& report, const char*) {
         if (Interruption::signal() == 0) progress->set(static_cast<double>(report.step));
     };
-    const training::SessionResult result =
-        training::run_session(recipe,
-                              {.folder = variant.folder,
-                               .resume = request.resume,
-                               .overwrite = request.overwrite,
-                               .device = parse_device(recipe.resolved.text("device")),
-                               .recipe_file = recipe.resolved.source()},
-                              events);
+    const training::SessionResult result = training::run_session(recipe,
+                                                                 {.folder = variant.folder,
+                                                                  .resume = request.resume,
+                                                                  .overwrite = request.overwrite,
+                                                                  .device = parse_device(recipe.device),
+                                                                  .recipe_file = recipe.resolved.source()},
+                                                                 events);
     if (result.stopped_by != 0) {
         std::fprintf(stderr, "tessera: %s stopped after step %lld of %lld; its checkpoint is %s; to go on: %s\n",
                      one_line(variant.name).c_str(), static_cast<long long>(result.steps),
@@ -152,7 +152,8 @@ int report(const std::vector<FinishedRun>& runs, const Request& request) {
     std::vector<RunStats> figures;
     for (const FinishedRun& run : runs) figures.push_back(evaluation::figures_of(run));
     evaluation::measure_decoding(runs, figures, request.context);
-    const std::string table = markdown_of(figures, runs[0].recipe.objective == "causal" ? "tokens" : "units");
+    const bool of_tokens = training::objective_of(runs[0].recipe).has(training::Metric::Perplexity);
+    const std::string table = markdown_of(figures, of_tokens ? "tokens" : "units");
     const formats::Json json = to_json(figures);
     const fs::path folder = request.folder;
     formats::write_file(folder / "comparison.md", table);
@@ -207,7 +208,7 @@ int compare_command(const std::vector<std::string>& arguments) {
             return status_after(signal);
     std::vector<FinishedRun> runs;
     for (const Variant& variant : variants) {
-        const Device device = variant.recipe ? parse_device(variant.recipe->resolved.text("device")) : cpu;
+        const Device device = variant.recipe ? parse_device(variant.recipe->device) : cpu;
         runs.push_back(evaluation::open_run(variant.name, variant.folder, device));
         check_comparable(runs[0].recipe, runs.back().recipe);
     }

@@ -8,10 +8,9 @@
 #include "tessera/cli/commands/next_command.h"
 #include "tessera/cli/commands/training_display.h"
 #include "tessera/core/error.h"
-#include "tessera/data/labelled_texts.h"
 #include "tessera/models/adapters/adapters.h"
 #include "tessera/models/catalog.h"
-#include "tessera/training/objectives/default_objective.h"
+#include "tessera/training/objectives/registration.h"
 #include "tessera/training/recipe/recipe_keys.h"
 #include "tessera/training/run/session.h"
 
@@ -70,10 +69,10 @@ training::Recipe recipe_of(const Request& request) {
                               .set("learning_rate", request.lora.empty() ? 2e-5 : 2e-4)
                               .set("weight_decay", request.lora.empty() ? 0.1 : 0.0));
     if (!models::is_adapter_folder(request.model)) {
-        std::string objective = training::default_objective(*models::build(models::config_named(request.model)));
         // An encoder that has only read so far is given labels to learn them.
-        if (objective == "masked" && data::are_labelled_texts(files)) objective = "labels";
-        recipe.set("objective", std::move(objective));
+        const auto model = models::build(models::config_named(request.model));
+        if (const auto* objective = training::default_objective(*model, files))
+            recipe.set("objective", objective->name);
     }
     std::vector<std::string> all;
     if (!request.lora.empty()) all = lora_settings(request.lora);
@@ -125,7 +124,7 @@ int finetune_command(const std::vector<std::string>& arguments) {
                               {.folder = request.folder,
                                .resume = request.resume,
                                .overwrite = request.overwrite,
-                               .device = parse_device(recipe.resolved.text("device"))},
+                               .device = parse_device(recipe.device)},
                               request.json, resume_command("finetune", arguments));
 }
 

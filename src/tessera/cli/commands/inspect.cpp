@@ -68,6 +68,11 @@ void print_shape(const Inspected& all) {
     const models::Summary& s = all.summary;
     for (const models::Stack& stack : s.stacks)
         std::printf("  %-18s %s\n", stack.name.empty() ? "layers" : stack.name.c_str(), text_of_stack(stack).c_str());
+    const char* can = "can";
+    for (const models::Capability one : all.model->capabilities.list()) {
+        std::printf("  %-18s %s\n", can, models::infinitive_of(one));
+        can = "";
+    }
     if (const std::int64_t context = context_of(all); context > 0)
         std::printf("  %-18s %s tokens\n", "context", with_separators(context).c_str());
     if (s.vocabulary > 0) std::printf("  %-18s %s tokens\n", "vocabulary", with_separators(s.vocabulary).c_str());
@@ -139,6 +144,12 @@ formats::Json to_json(const std::vector<models::StoredWeights>& all) {
     return list;
 }
 
+formats::Json to_json(models::Capabilities capabilities) {
+    formats::Json list = formats::Json::array();
+    for (const models::Capability one : capabilities.list()) list.push_back(models::name_of(one));
+    return list;
+}
+
 void print_json(const Inspected& all) {
     const models::Summary& s = all.summary;
     formats::Json parts = formats::Json::object(), memory = formats::Json::object();
@@ -157,6 +168,7 @@ void print_json(const Inspected& all) {
         .set("active_parameters", s.active_parameters)
         .set("parts", std::move(parts))
         .set("weight_bytes", std::move(memory))
+        .set("capabilities", to_json(all.model->capabilities))
         .set("generates", s.generates)
         .set("cache_values_per_token", s.cache_per_token)
         .set("cache_values_per_token_with_full_heads", s.full_cache_per_token)

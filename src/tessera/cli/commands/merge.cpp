@@ -11,7 +11,7 @@
 #include "tessera/models/adapters/adapters.h"
 #include "tessera/models/catalog.h"
 #include "tessera/models/dtype_names.h"
-#include "tessera/training/objectives/default_objective.h"
+#include "tessera/training/objectives/registration.h"
 #include "tessera/training/run/initial_model.h"
 #include "tessera/training/run/run_folder.h"
 

@@ -17,7 +17,7 @@ void print_keys() {
         "The keys of a recipe, with their defaults. On the command line: key=value.\n"
         "Those marked * may change when a run goes on with --resume.\n\n");
     for (const training::RecipeKey& key : training::recipe_keys())
-        std::printf("%c %-26s %-14s %s (%s)\n", key.may_change ? '*' : ' ', key.name,
+        std::printf("%c %-26s %-14s %s (%s)\n", key.use.may_change ? '*' : ' ', key.name,
                     key.fallback ? key.fallback : "needed", key.help, training::describe(key.kind));
 }
 
@@ -65,7 +65,7 @@ int train_command(const std::vector<std::string>& arguments) {
                               {.folder = home,
                                .resume = resume,
                                .overwrite = overwrite,
-                               .device = parse_device(recipe.resolved.text("device")),
+                               .device = parse_device(recipe.device),
                                .recipe_file = file},
                               json, resume_command("train", arguments));
 }

@@ -252,7 +252,7 @@ int train_with_display(const training::Recipe& recipe, const training::SessionOp
     }
     const std::string folder = options.folder.string();
     std::printf("%s: %s; try: tessera %s\n", folder.c_str(), outcome(result).c_str(),
-                next_command(recipe.objective, folder).c_str());
+                next_command(training::find_objective(recipe.objective), folder).c_str());
     return 0;
 }
 

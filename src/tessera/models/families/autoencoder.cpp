@@ -28,6 +28,7 @@ class Autoencoder : public Model, public LayerWise {
           decoder_({widths.rbegin(), widths.rend()}, activation, false),
           noise_(read_dropout(settings, "noise", 0)) {
         config = settings;
+        capabilities = {Capability::Reconstruct, Capability::LearnLayerwise};
         weights.names = {{"encoder", "encoder"}, {"decoder", "decoder"}};
     }
 
@@ -39,7 +40,7 @@ class Autoencoder : public Model, public LayerWise {
         return decoder_.forward(code, context);
     }
 
-    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+    Tensor loss(const Batch& batch, const LossOptions&, const nn::Context& context) const override {
         return ops::mse(forward(batch, context, {}), flat_images(batch.pixel_values, input_width_));
     }
 
@@ -47,7 +48,8 @@ class Autoencoder : public Model, public LayerWise {
     // layer below gives. What they miss counts as a share of what they were given, because layers differ in size.
     std::size_t layers() const override { return encoder_.layers.size(); }
 
-    Tensor layer_loss(const Batch& batch, std::size_t layer, const nn::Context& context) const override {
+    Tensor layer_loss(const Batch& batch, std::size_t layer, const LossOptions&,
+                      const nn::Context& context) const override {
         const Tensor below = encoder_.below(layer, flat_images(batch.pixel_values, input_width_), context);
         const Tensor code = encoder_.layer(layer, nn::drop(below, noise_, context, layer), context);
         const Tensor missed = ops::mse(decoder_.layer(layers() - 1 - layer, code, context), below);
@@ -78,7 +80,7 @@ static std::unique_ptr<Model> autoencoder(const Config& config) {
     return std::make_unique<Autoencoder>(config, widths, read_activation(config, "activation", "relu"));
 }
 
-static constexpr Vision vision{.images = flat_image_processor_config, .rebuilds = true};
+static constexpr Vision vision{.images = flat_image_processor_config};
 
 static const RegisterArchitecture register_autoencoder(
     {"autoencoder", "Hinton & Salakhutdinov, Reducing the Dimensionality of Data with Neural Networks, 2006",

@@ -8,7 +8,6 @@
 // s_0 is tanh(W_s ←h_1), of the state that has read all words from the last to the first; with one direction, its last.
 #include "tessera/models/architecture.h"
 #include "tessera/models/left_align.h"
-#include "tessera/models/loss_options.h"
 #include "tessera/models/residual_dtype.h"
 #include "tessera/models/settings.h"
 #include "tessera/models/vocabulary.h"
@@ -54,9 +53,10 @@ class Bahdanau : public Model {
                     .layers = s.layers,
                     .dropout = s.dropout}),
           attention_({.query_width = s.hidden, .key_width = s.annotation(), .hidden = s.attention}),
-          head_(s.hidden, s.target_vocabulary),
-          start_token_(s.start_token) {
+          head_(s.hidden, s.target_vocabulary) {
         config = given;
+        decoder_start_token = s.start_token;
+        capabilities = {Capability::Generate, Capability::EncodeDecode, Capability::Align};
         for (std::int64_t i = 0; s.bidirectional && i < s.layers; ++i) first_state_.emplace_back(s.hidden, s.hidden);
         for (const char* name :
              {"source_tokens", "target_tokens", "encoder", "first_state", "decoder", "attention", "head"})
@@ -70,13 +70,12 @@ class Bahdanau : public Model {
         return write(target_of(batch), translation, context.child(InDecoder));
     }
 
-    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+    Tensor loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const override {
         check(batch.labels.defined(), "labels: the target is needed to train");
-        return ops::cross_entropy(forward(batch, context, {}), batch.labels, loss_options(context));
+        return ops::cross_entropy(forward(batch, context, {}), batch.labels, options.cross_entropy());
     }
 
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
-    bool has_encoder() const override { return true; }
 
     void visit(const nn::Visitor& visitor) override {
         visitor("source_tokens", source_tokens_);
@@ -123,12 +122,12 @@ class Bahdanau : public Model {
         check(batch.input_ids.defined(), "input_ids: there is no source");
         const std::int64_t rows = batch.input_ids.size(0);
         const Tensor start =
-            Tensor::full({rows, 1}, static_cast<double>(start_token_), DType::I64, batch.input_ids.device());
+            Tensor::full({rows, 1}, static_cast<double>(decoder_start_token), DType::I64, batch.input_ids.device());
         if (!batch.labels.defined()) return start;
         check(batch.labels.rank() == 2 && batch.labels.size(0) == rows, "labels: expected (", rows, ", U), found ",
               batch.labels.shape());
         std::vector<std::int64_t> ids = batch.labels.to_vector<std::int64_t>();
-        for (std::int64_t& id : ids) id = id < 0 ? start_token_ : id;  // ignored labels are padding at the end
+        for (std::int64_t& id : ids) id = id < 0 ? decoder_start_token : id;  // ignored labels are padding at the end
         const Tensor labels = Tensor::from(ids, batch.labels.shape()).to(batch.input_ids.device());
         return ops::concat({start, ops::slice(labels, 1, 0, labels.size(1) - 1)}, 1);
     }
@@ -147,7 +146,6 @@ class Bahdanau : public Model {
     std::vector<nn::Linear> first_state_;  // none with one direction
     nn::AdditiveAttention attention_;
     nn::Linear head_;
-    std::int64_t start_token_;
 };
 
 class BahdanauSession : public DecodingSession {

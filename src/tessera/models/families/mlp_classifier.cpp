@@ -3,7 +3,6 @@
 #include "tessera/models/architecture.h"
 #include "tessera/models/class_names.h"
 #include "tessera/models/layer_wise.h"
-#include "tessera/models/loss_options.h"
 #include "tessera/models/mlp.h"
 #include "tessera/models/settings.h"
 #include "tessera/models/vision/vision.h"
@@ -21,6 +20,8 @@ class MlpClassifier : public Model, public LayerWise {
           classifier_(widths.back(), read_size(settings, "classes")),
           dropout_(read_dropout(settings, "dropout", 0)) {
         config = settings;
+        capabilities = {Capability::ClassifyImages, Capability::LearnLayerwise};
+        class_names = read_class_names(settings, read_size(settings, "classes"));
         weights.names = {{"encoder", "encoder"}, {"classifier", "classifier"}};
     }
 
@@ -30,25 +31,26 @@ class MlpClassifier : public Model, public LayerWise {
         return classifier_.forward(hidden, context);
     }
 
-    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+    Tensor loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const override {
         const Tensor logits = forward(batch, context, {});
         check(batch.labels.defined() && batch.labels.shape() == Shape{logits.size(0)}, "labels: expected (",
               logits.size(0), "), one class per image, found ", batch.labels.shape());
-        return ops::cross_entropy(logits, batch.labels, loss_options(context));
+        return ops::cross_entropy(logits, batch.labels, options.cross_entropy());
     }
 
     // Layer by layer with the classes at hand (Bengio et al. 2006): the classifier stands on each layer in turn, which
     // takes layers of one width.
     std::size_t layers() const override { return encoder_.layers.size(); }
 
-    Tensor layer_loss(const Batch& batch, std::size_t layer, const nn::Context& context) const override {
+    Tensor layer_loss(const Batch& batch, std::size_t layer, const LossOptions& options,
+                      const nn::Context& context) const override {
         const Tensor below = encoder_.below(layer, flat_images(batch.pixel_values, input_width_), context);
         const Tensor hidden = encoder_.layer(layer, below, context);
         if (hidden.size(1) != classifier_.weight.size(1))
             config.reject("hidden_widths", text_of("layer by layer they must be equal, found ", hidden.size(1), " and ",
                                                    classifier_.weight.size(1)));
         return ops::cross_entropy(classifier_.forward(nn::drop(hidden, dropout_, context, layer)), batch.labels,
-                                  loss_options(context));
+                                  options.cross_entropy());
     }
 
     std::vector<std::string> layer_parameters(std::size_t layer) const override {

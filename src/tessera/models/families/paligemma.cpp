@@ -44,6 +44,7 @@ class PaliGemma : public Model {
           language_(std::move(language)),
           image_token_(paligemma_image_token(settings)) {
         config = settings;
+        capabilities = {Capability::Generate, Capability::EmbedTexts, Capability::DescribeImages};
         init_stds = {{"vision.", "", read_part_init_std(settings, "vision_config")},
                      {"", "", read_part_init_std(settings, "text_config")}};
         add_part(weights, siglip_vision_weights(), "vision.", "vision_tower.");
@@ -65,12 +66,11 @@ class PaliGemma : public Model {
         return language_->logits(language_->run(inputs.embedded, inputs.context, nullptr, observer));
     }
 
-    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+    Tensor loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const override {
         check(batch.token_type_ids.defined() && batch.labels.defined(),
               "token_type_ids and labels: both are needed to train, or the prefix would see the answer");
         const Inputs inputs = prepare(batch, context);
-        return language_->next_token_loss(language_->run(inputs.embedded, inputs.context), batch.labels,
-                                          inputs.context);
+        return language_->next_token_loss(language_->run(inputs.embedded, inputs.context), batch.labels, options);
     }
 
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;

@@ -33,6 +33,7 @@ class RecurrentLanguageModel : public Model {
           recurrent_(recurrent),
           head_(recurrent.hidden, read_vocabulary(settings, "vocabulary_size")) {
         config = settings;
+        capabilities = {Capability::Generate, Capability::Score, Capability::EmbedTexts};
         weights.names = {{"tokens", "tokens"}, {"recurrent", "recurrent"}, {"head", "head"}};
     }
 
@@ -43,8 +44,8 @@ class RecurrentLanguageModel : public Model {
         return head_.forward(hidden);
     }
 
-    Tensor loss(const Batch& batch, const nn::Context& context) const override {
-        return next_token_loss(forward(batch, context, {}), batch, context);
+    Tensor loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const override {
+        return next_token_loss(forward(batch, context, {}), batch, options);
     }
 
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;

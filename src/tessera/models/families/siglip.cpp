@@ -107,6 +107,7 @@ class Siglip : public Model {
                 .reject("projection_size",
                         text_of("texts of width ", text_.out_width(), " cannot meet images of ", vision_.width()));
         config = settings;
+        capabilities = {Capability::EmbedImages, Capability::CompareImages};
         init_stds = {{"vision.", "", read_part_init_std(settings, "vision_config")},
                      {"text.", "", read_part_init_std(settings, "text_config")}};
         weights = siglip_weights();
@@ -121,7 +122,7 @@ class Siglip : public Model {
     }
 
     // Image i belongs to text i.
-    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+    Tensor loss(const Batch& batch, const LossOptions&, const nn::Context& context) const override {
         const Embeds embeds = embed(batch, context, {});
         return ops::sigmoid_contrastive(embeds.image, embeds.text, similarity_.scale, similarity_.bias);
     }

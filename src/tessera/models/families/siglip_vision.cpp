@@ -99,6 +99,7 @@ class SiglipVisionModel : public Model {
    public:
     explicit SiglipVisionModel(const Config& settings) : tower_(settings) {
         config = settings;
+        capabilities = {Capability::EmbedImages};
         weights = siglip_vision_weights();
     }
 
@@ -107,7 +108,7 @@ class SiglipVisionModel : public Model {
         if (observer) observer("vision_last_hidden", states);
         return tower_.has_head() ? tower_.pool(states, context) : states;
     }
-    Tensor loss(const Batch&, const nn::Context&) const override {
+    Tensor loss(const Batch&, const LossOptions&, const nn::Context&) const override {
         fail(config.source(), ": a vision tower alone has no loss");
     }
     void visit(const nn::Visitor& visitor) override { tower_.visit(visitor); }

@@ -5,7 +5,6 @@
 
 #include "tessera/models/architecture.h"
 #include "tessera/models/class_names.h"
-#include "tessera/models/loss_options.h"
 #include "tessera/models/residual_dtype.h"
 #include "tessera/models/vision/image_processor_defaults.h"
 #include "tessera/models/vision/patches.h"
@@ -66,6 +65,9 @@ class Vit : public Model {
           dropout_(encoder.dropout) {
         if (classes > 0) classifier_ = nn::Linear(encoder.width, classes);
         config = settings;
+        capabilities = {Capability::EmbedImages, Capability::LearnClasses};
+        if (classes > 0) capabilities.add(Capability::ClassifyImages);
+        class_names = read_class_names(settings, classes);
         weights = vit_weights();
     }
 
@@ -82,12 +84,12 @@ class Vit : public Model {
         return classifier_.weight.defined() ? classifier_.forward(summary, context) : summary;
     }
 
-    Tensor loss(const Batch& batch, const nn::Context& context) const override {
+    Tensor loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const override {
         check(classifier_.weight.defined(), config.source(), ": the bare encoder has no classifier to train");
         const Tensor logits = forward(batch, context, {});
         check(batch.labels.defined() && batch.labels.shape() == Shape{logits.size(0)}, "labels: expected (",
               logits.size(0), "), one class per image, found ", batch.labels.shape());
-        return ops::cross_entropy(logits, batch.labels, loss_options(context));
+        return ops::cross_entropy(logits, batch.labels, options.cross_entropy());
     }
 
     void visit(const nn::Visitor& visitor) override {

@@ -40,6 +40,7 @@ Ngram::Ngram(const Config& settings)
     if (!(smoothing_ >= 0)) settings.reject("smoothing", text_of("must not be below 0, found ", smoothing_));
     table_ = Tensor::deferred({context_count(settings, vocabulary_, order_), vocabulary_});
     config = settings;
+    capabilities = {Capability::Generate, Capability::Score, Capability::Count};
     weights.names = {{"log_probabilities", "log_probabilities"}};
 }
 
@@ -59,8 +60,8 @@ Tensor Ngram::forward(const Batch& batch, const nn::Context&, const Observer&) c
     return ops::embedding(table_, Tensor::from(contexts, batch.input_ids.shape()).to(table_.device()));
 }
 
-Tensor Ngram::loss(const Batch& batch, const nn::Context& context) const {
-    return next_token_loss(forward(batch, context, {}), batch, context);
+Tensor Ngram::loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const {
+    return next_token_loss(forward(batch, context, {}), batch, options);
 }
 
 void Ngram::count(const Batch& batch) {

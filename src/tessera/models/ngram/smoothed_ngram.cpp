@@ -36,6 +36,7 @@ SmoothingSettings read_smoothing(const Config& config) {
 SmoothedNgram::SmoothedNgram(const Config& given)
     : settings_(read_smoothing(given)), tree_(given.positive("contexts", 1), given.positive("entries", 1)) {
     config = given;
+    capabilities = {Capability::Generate, Capability::Score, Capability::Count};
     weights.names = {{"contexts", "contexts"}};
 }
 
@@ -74,8 +75,8 @@ Tensor SmoothedNgram::forward(const Batch& batch, const nn::Context& context, co
     return logits.to(batch.input_ids.device());
 }
 
-Tensor SmoothedNgram::loss(const Batch& batch, const nn::Context& context) const {
-    return next_token_loss(forward(batch, context, {}), batch, context);
+Tensor SmoothedNgram::loss(const Batch& batch, const LossOptions& options, const nn::Context& context) const {
+    return next_token_loss(forward(batch, context, {}), batch, options);
 }
 
 std::unique_ptr<DecodingSession> SmoothedNgram::decode(std::int64_t) const {

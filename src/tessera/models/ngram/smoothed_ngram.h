@@ -13,7 +13,7 @@ class SmoothedNgram : public Model, public CountTrainable {
     explicit SmoothedNgram(const Config& config);
 
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
-    Tensor loss(const Batch& batch, const nn::Context& context = {}) const override;
+    Tensor loss(const Batch& batch, const LossOptions& options = {}, const nn::Context& context = {}) const override;
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
     void visit(const nn::Visitor& visitor) override { visitor("contexts", tree_); }
 

@@ -37,8 +37,6 @@ struct Vision {
     std::int64_t (*tokens)(const Config& config) = nullptr;
     // Where the model chooses between classes: their names; none for a checkpoint without its last layer.
     std::vector<std::string> (*classes)(const Config& config) = nullptr;
-    // Whether what the model gives is the image again.
-    bool rebuilds = false;
     // Where the model continues a text about images.
     PromptTokens (*prompt)(const Config& config, const tokenizers::Tokenizer& tokenizer,
                            const ImagePrompt& prompt) = nullptr;

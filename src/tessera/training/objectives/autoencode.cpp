@@ -1,7 +1,5 @@
 // Images rebuilt from a code: end to end, or one layer after another, each rebuilding what the one below it gives.
 #include "tessera/data/labelled_images.h"
-#include "tessera/models/catalog.h"
-#include "tessera/models/vision/vision.h"
 #include "tessera/training/objectives/objective_parts.h"
 
 namespace tessera::training {
@@ -10,11 +8,7 @@ namespace {
 class Autoencode final : public Objective {
    public:
     explicit Autoencode(const ObjectiveInputs& inputs)
-        : set_(data::open_images(inputs.data, {.with_labels = false})), images_(inputs), phases_(inputs) {
-        const models::Vision* vision = models::architecture_of(inputs.model.config).vision;
-        check(vision != nullptr && vision->rebuilds, inputs.recipe.resolved.source(),
-              ": objective: the model does not rebuild images");
-    }
+        : set_(data::open_images(inputs.data, {.with_labels = false})), images_(inputs), phases_(inputs) {}
 
     std::int64_t examples() const override { return set_->size(); }
 
@@ -27,8 +21,9 @@ class Autoencode final : public Objective {
         return result;
     }
 
-    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
-        return phases_.loss(model, batch, context);
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,
+                const nn::Context& context) const override {
+        return phases_.loss(model, batch, options, context);
     }
 
     std::vector<std::vector<std::string>> phases() const override { return phases_.names(); }
@@ -42,7 +37,8 @@ class Autoencode final : public Objective {
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Autoencode>(inputs); }
-const RegisterObjective registered{"autoencode", make};
+const RegisterObjective registered{
+    {.name = "autoencode", .make = make, .needs = models::Capability::Reconstruct, .is_default = true}};
 
 }  // namespace
 }  // namespace tessera::training

@@ -1,7 +1,6 @@
 // Causal language modelling: every token from those before it, in packed windows without attention across documents.
 #include "tessera/core/error.h"
 #include "tessera/data/packed_windows.h"
-#include "tessera/models/encoder.h"
 #include "tessera/training/objectives/objective_parts.h"
 #include "tessera/training/token_corpus.h"
 
@@ -11,11 +10,6 @@ namespace {
 class Causal final : public Objective {
    public:
     explicit Causal(const ObjectiveInputs& inputs) : windows_(tokenised(inputs), text_length(inputs)) {
-        const bool sees_all = dynamic_cast<const models::Encoder*>(&inputs.model) != nullptr;
-        check(!sees_all && !inputs.model.has_encoder(), inputs.recipe.resolved.source(),
-              ": objective: causal needs a model that sees only what comes before, and one of type ",
-              inputs.model.config.text("model_type"), " reads the whole text; it learns by ",
-              sees_all ? "masked" : "span, denoise or pairs");
         if (windows_.length() < 2)
             inputs.recipe.resolved.reject("data.length",
                                           text_of("expected at least 2, found ", windows_.length(),
@@ -61,7 +55,12 @@ class Causal final : public Objective {
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Causal>(inputs); }
-const RegisterObjective registered{"causal", make};
+const RegisterObjective registered{{.name = "causal",
+                                    .make = make,
+                                    .needs = models::Capability::Score,
+                                    .is_default = true,
+                                    .metrics = {Metric::Perplexity},
+                                    .next_command = "generate DIR \"…\""}};
 
 }  // namespace
 }  // namespace tessera::training

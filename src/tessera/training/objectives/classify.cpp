@@ -1,23 +1,14 @@
 // The class of an image, from a folder per class, idx files or CIFAR-10's.
 #include "tessera/data/labelled_images.h"
-#include "tessera/models/catalog.h"
-#include "tessera/models/vision/vision.h"
 #include "tessera/training/objectives/objective_parts.h"
 
 namespace tessera::training {
 namespace {
 
-std::vector<std::string> classes_of(const ObjectiveInputs& inputs) {
-    const models::Architecture& architecture = models::architecture_of(inputs.model.config);
-    check(architecture.vision != nullptr && architecture.vision->classes != nullptr, inputs.recipe.resolved.source(),
-          ": objective: a model of type ", architecture.model_type, " does not classify images");
-    return architecture.vision->classes(inputs.model.config);
-}
-
 class Classify final : public Objective {
    public:
     explicit Classify(const ObjectiveInputs& inputs)
-        : classes_(inputs, classes_taught(inputs.recipe), classes_of(inputs)),
+        : classes_(inputs, classes_taught(inputs.recipe), inputs.model.class_names),
           set_(data::open_images(inputs.data, {.classes = classes_.names()})),
           images_(inputs),
           phases_(inputs) {}
@@ -41,8 +32,9 @@ class Classify final : public Objective {
     }
 
     const char* unit() const override { return "images"; }
-    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
-        return phases_.loss(model, batch, context);
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,
+                const nn::Context& context) const override {
+        return phases_.loss(model, batch, options, context);
     }
 
     std::vector<std::vector<std::string>> phases() const override { return phases_.names(); }
@@ -61,7 +53,14 @@ class Classify final : public Objective {
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Classify>(inputs); }
 std::vector<std::string> classes_in(const Recipe& recipe) { return data::image_classes(recipe.train_data); }
-const RegisterObjective registered{"classify", make, classes_in};
+const RegisterObjective registered{
+    {.name = "classify",
+     .make = make,
+     .needs = models::Capability::ClassifyImages,
+     .is_default = true,
+     .next_command = "classify DIR PICTURE",
+     .classes = classes_in,
+     .under_new_head = {models::Capability::LearnClasses, models::Capability::EmbedImages}}};
 
 }  // namespace
 }  // namespace tessera::training

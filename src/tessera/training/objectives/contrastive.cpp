@@ -15,14 +15,10 @@ class Contrastive final : public Objective {
         : config_(inputs.model.config),
           folder_(model_folder(inputs.recipe)),
           tokenizer_(inputs.tokenizer),
-          lines_(data::files_ending(inputs.data, {".jsonl", ".ndjson"}),
-                 {inputs.recipe.resolved.section("data").text("field")}),
+          lines_(data::files_ending(inputs.data, {".jsonl", ".ndjson"}), {inputs.recipe.field}),
           images_(inputs) {
         tokenizer_of(inputs);
-        const models::Architecture& architecture = models::architecture_of(config_);
-        check(architecture.vision->texts != nullptr, inputs.recipe.resolved.source(), ": objective: a model of type ",
-              architecture.model_type, " does not compare images with texts");
-        texts_ = architecture.vision->texts;
+        texts_ = models::architecture_of(config_).vision->texts;
     }
 
     std::int64_t examples() const override { return lines_.size(); }
@@ -55,7 +51,12 @@ class Contrastive final : public Objective {
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Contrastive>(inputs); }
-const RegisterObjective registered{"contrastive", make};
+const RegisterObjective registered{{.name = "contrastive",
+                                    .make = make,
+                                    .needs = models::Capability::CompareImages,
+                                    .is_default = true,
+                                    .metrics = {Metric::Retrieval},
+                                    .next_command = "classify DIR PICTURE --labels …"}};
 
 }  // namespace
 }  // namespace tessera::training

@@ -21,12 +21,10 @@ class Denoise final : public Objective {
         : tokenizer_(inputs.tokenizer),
           words_(tokenizer_of(inputs)),
           windows_(tokenised(inputs), text_length(inputs)),
-          share_(share_in(inputs.recipe, "noise")),
+          share_(share_in(inputs.recipe, "data.noise", inputs.recipe.noise)),
           span_(span_length(inputs.recipe)),
-          permutes_(inputs.recipe.resolved.section("data").boolean("permute")),
+          permutes_(inputs.recipe.permute),
           padding_(padding_id(inputs)) {
-        const std::string& source = inputs.recipe.resolved.source();
-        check(inputs.model.has_encoder(), source, ": objective: denoise needs a model with an encoder and a decoder");
         mask_ = mask_token(inputs);
         for (std::int64_t id = 0; id < tokenizer_->size(); ++id)
             ends_sentence_.push_back(!words_.is_special(id) && ends_in_full_stop(tokenizer_->token(id)));
@@ -136,7 +134,8 @@ class Denoise final : public Objective {
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Denoise>(inputs); }
-const RegisterObjective registered{"denoise", make};
+const RegisterObjective registered{
+    {.name = "denoise", .make = make, .needs = models::Capability::EncodeDecode, .next_command = "generate DIR \"…\""}};
 
 }  // namespace
 }  // namespace tessera::training

@@ -17,8 +17,9 @@ class HeldOut final : public Objective {
         for (const std::int64_t example : examples) moved.push_back(all_.examples() - count_ + example);
         return all_.batch(moved, key);
     }
-    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const override {
-        return all_.loss(model, batch, context);
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,
+                const nn::Context& context) const override {
+        return all_.loss(model, batch, options, context);
     }
     Accuracy answers(const models::Model& model, const TrainingBatch& batch) const override {
         return all_.answers(model, batch);

@@ -1,6 +1,5 @@
 // The class of a text: JSON lines {"text": …, "label": …} or text, a tab and a label.
 #include "tessera/data/labelled_texts.h"
-#include "tessera/models/class_names.h"
 #include "tessera/training/objectives/objective_parts.h"
 
 namespace tessera::training {
@@ -10,16 +9,12 @@ std::vector<std::filesystem::path> files_of(const std::vector<std::string>& data
     return data::files_ending(data, {".jsonl", ".ndjson", ".tsv"});
 }
 
-std::vector<std::string> model_classes(const formats::Config& config) {
-    return models::read_class_names(config, models::read_class_count(config));
-}
-
 class Labels final : public Objective {
    public:
     explicit Labels(const ObjectiveInputs& inputs)
         : tokenizer_(inputs.tokenizer),
-          field_(inputs.recipe.resolved.section("data").text("field")),
-          classes_(inputs, classes_taught(inputs.recipe), model_classes(inputs.model.config)),
+          field_(inputs.recipe.field),
+          classes_(inputs, classes_taught(inputs.recipe), inputs.model.class_names),
           texts_(files_of(inputs.data), field_),
           length_(text_length(inputs)),
           padding_(padding_id(inputs)) {
@@ -62,9 +57,18 @@ class Labels final : public Objective {
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Labels>(inputs); }
 std::vector<std::string> classes_in(const Recipe& recipe) {
-    return data::LabelledTexts(files_of(recipe.train_data), recipe.resolved.section("data").text("field")).labels();
+    return data::LabelledTexts(files_of(recipe.train_data), recipe.field).labels();
 }
-const RegisterObjective registered{"labels", make, classes_in};
+const RegisterObjective registered{
+    {.name = "labels",
+     .make = make,
+     .needs = models::Capability::ClassifyTexts,
+     .is_default = true,
+     .next_command = "classify DIR \"…\"",
+     .classes = classes_in,
+     .under_new_head = {models::Capability::LearnClasses, models::Capability::EmbedTexts},
+     .reads_whole_texts = true,
+     .recognises = data::are_labelled_texts}};
 
 }  // namespace
 }  // namespace tessera::training

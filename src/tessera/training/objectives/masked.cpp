@@ -4,7 +4,6 @@
 #include "tessera/data/packed_windows.h"
 #include "tessera/data/random_sequence.h"
 #include "tessera/data/token_words.h"
-#include "tessera/models/encoder.h"
 #include "tessera/training/objectives/objective_parts.h"
 #include "tessera/training/token_corpus.h"
 
@@ -18,11 +17,8 @@ class Masked final : public Objective {
     explicit Masked(const ObjectiveInputs& inputs)
         : words_(tokenizer_of(inputs)),
           windows_(tokenised(inputs), text_length(inputs)),
-          share_(share_in(inputs.recipe, "mask")),
-          whole_words_(inputs.recipe.resolved.section("data").boolean("whole_words")) {
-        check(dynamic_cast<const models::Encoder*>(&inputs.model) != nullptr, inputs.recipe.resolved.source(),
-              ": objective: masked needs an encoder, which sees what comes after; a model of type ",
-              inputs.model.config.text("model_type"), " is none");
+          share_(share_in(inputs.recipe, "data.mask", inputs.recipe.mask)),
+          whole_words_(inputs.recipe.whole_words) {
         const tokenizers::Tokenizer& tokenizer = tokenizer_of(inputs);
         mask_ = mask_token(inputs);
         for (std::int64_t id = 0; id < tokenizer.size(); ++id)
@@ -92,7 +88,11 @@ class Masked final : public Objective {
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Masked>(inputs); }
-const RegisterObjective registered{"masked", make};
+const RegisterObjective registered{{.name = "masked",
+                                    .make = make,
+                                    .needs = models::Capability::Fill,
+                                    .is_default = true,
+                                    .next_command = "fill DIR \"…\""}};
 
 }  // namespace
 }  // namespace tessera::training

@@ -20,6 +20,13 @@ struct TrainingBatch {
     std::int64_t units = 0;    // tokens or images, for the rate
     std::string origin = {};   // which examples these are, for the error of a step that fails
     std::int64_t phase = -1;   // of an objective that has phases; −1: all of them, as in an evaluation
+
+    // Every tensor that the model is given.
+    template <class OnTensor>
+    void visit(const OnTensor& on_tensor) {
+        inputs.visit(on_tensor);
+        context.visit(on_tensor);
+    }
 };
 
 // How many questions of a batch had a right answer; no questions where an objective's answers are more or less good.
@@ -34,8 +41,9 @@ class Objective {
     virtual std::int64_t examples() const = 0;
     // `count` examples by their number in the data.
     virtual TrainingBatch batch(const std::vector<std::int64_t>& examples, RandomKey key) const = 0;
-    virtual Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const {
-        return model.loss(batch.inputs, context);
+    virtual Tensor loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,
+                        const nn::Context& context = {}) const {
+        return model.loss(batch.inputs, options, context);
     }
     virtual Accuracy answers(const models::Model&, const TrainingBatch&) const { return {}; }
     // Which parameters learn one set after another, by parts of their names, each for an equal share of the steps. The
@@ -55,15 +63,6 @@ struct ObjectiveInputs {
     std::function<void(double done, double total)> on_progress = {};
 };
 
-using MakeObjective = std::unique_ptr<Objective>(const ObjectiveInputs&);
-using FindClasses = std::vector<std::string>(const Recipe&);
-
-// An objective's file says so: `const RegisterObjective registered{"causal", make};`
-struct RegisterObjective {
-    RegisterObjective(const char* name, MakeObjective* make, FindClasses* classes = nullptr);
-};
-// The names of the classes in the recipe's training data; none where its objective teaches none.
-std::vector<std::string> classes_taught(const Recipe& recipe);
 std::unique_ptr<Objective> make_objective(const ObjectiveInputs& inputs);  // the one that the recipe names
 
 }  // namespace tessera::training

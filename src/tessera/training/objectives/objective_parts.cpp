@@ -33,18 +33,18 @@ std::optional<std::int64_t> end_token(const tokenizers::Tokenizer& tokenizer) {
 
 std::int64_t padding_id(const ObjectiveInputs& inputs) {
     if (inputs.tokenizer && inputs.tokenizer->special.padding) return *inputs.tokenizer->special.padding;
-    return std::max<std::int64_t>(0, inputs.model.config.integer("pad_token_id", 0));
+    return inputs.model.padding_token;
 }
 
 std::int64_t text_length(const ObjectiveInputs& inputs) {
     const std::int64_t length = inputs.recipe.length, context = inputs.model.context_length();
     const std::int64_t positions = inputs.model.longest_text();
-    const formats::Config data = inputs.recipe.resolved.section("data");
+    const formats::Config& recipe = inputs.recipe.resolved;
     if (positions > 0 && length > positions)
-        data.reject("length", text_of(length, " tokens, but the model has positions for ", positions));
-    if (context > 0 && length > context && !inputs.recipe.resolved.boolean("beyond_context", false))
-        data.reject("length", text_of(length, " tokens, but the model's context is ", context,
-                                      "; beyond_context=true goes past it"));
+        recipe.reject("data.length", text_of(length, " tokens, but the model has positions for ", positions));
+    if (context > 0 && length > context && !inputs.recipe.beyond_context)
+        recipe.reject("data.length", text_of(length, " tokens, but the model's context is ", context,
+                                             "; beyond_context=true goes past it"));
     return length;
 }
 
@@ -68,18 +68,16 @@ PaddedRows padded_rows(const std::vector<tokenizers::Ids>& rows, std::int64_t fi
     return padded;
 }
 
-double share_in(const Recipe& recipe, const char* field) {
-    const formats::Config data = recipe.resolved.section("data");
-    const double share = data.number(field);
-    if (!(share > 0 && share < 1)) data.reject(field, text_of("expected a share between 0 and 1, found ", share));
+double share_in(const Recipe& recipe, const char* key, double share) {
+    if (!(share > 0 && share < 1))
+        recipe.resolved.reject(key, text_of("expected a share between 0 and 1, found ", share));
     return share;
 }
 
 double span_length(const Recipe& recipe) {
-    const formats::Config data = recipe.resolved.section("data");
-    const double length = data.number("span");
-    if (!(length >= 1 && length <= 100)) data.reject("span", text_of("expected 1 to 100 tokens, found ", length));
-    return length;
+    if (!(recipe.span >= 1 && recipe.span <= 100))
+        recipe.resolved.reject("data.span", text_of("expected 1 to 100 tokens, found ", recipe.span));
+    return recipe.span;
 }
 
 ImageInput::ImageInput(const ObjectiveInputs& inputs)
@@ -116,17 +114,20 @@ std::int64_t ClassNames::number(const std::string& name, const std::string& wher
 }
 
 LayerPhases::LayerPhases(const ObjectiveInputs& inputs) {
-    if (!inputs.recipe.resolved.boolean("layer_wise")) return;
-    const auto* model = dynamic_cast<const models::LayerWise*>(&inputs.model);
-    if (model == nullptr || model->layers() == 0)
+    if (!inputs.recipe.layer_wise) return;
+    if (!inputs.model.can(models::Capability::LearnLayerwise))
+        inputs.recipe.resolved.reject("layer_wise", inputs.model.cannot(models::Capability::LearnLayerwise));
+    const auto& model = dynamic_cast<const models::LayerWise&>(inputs.model);
+    if (model.layers() == 0)
         inputs.recipe.resolved.reject("layer_wise", "the model has no layers that can learn one after another");
-    for (std::size_t layer = 0; layer < model->layers(); ++layer) names_.push_back(model->layer_parameters(layer));
+    for (std::size_t layer = 0; layer < model.layers(); ++layer) names_.push_back(model.layer_parameters(layer));
 }
 
-Tensor LayerPhases::loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const {
-    if (names_.empty() || batch.phase < 0) return model.loss(batch.inputs, context);
+Tensor LayerPhases::loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,
+                         const nn::Context& context) const {
+    if (names_.empty() || batch.phase < 0) return model.loss(batch.inputs, options, context);
     const auto layer = static_cast<std::size_t>(batch.phase);
-    return dynamic_cast<const models::LayerWise&>(model).layer_loss(batch.inputs, layer, context);
+    return dynamic_cast<const models::LayerWise&>(model).layer_loss(batch.inputs, layer, options, context);
 }
 
 Accuracy highest_logits(const Tensor& logits, const Tensor& labels) {

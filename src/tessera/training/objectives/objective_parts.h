@@ -9,7 +9,7 @@
 
 #include "tessera/formats/image/image.h"
 #include "tessera/formats/image/image_processor_config.h"
-#include "tessera/training/objectives/objective.h"
+#include "tessera/training/objectives/registration.h"
 
 namespace tessera::training {
 
@@ -34,7 +34,7 @@ struct PaddedRows {
 PaddedRows padded_rows(const std::vector<tokenizers::Ids>& rows, std::int64_t filler);
 
 // The recipe's numbers under data, checked: a share within (0, 1), a mean length of at least 1.
-double share_in(const Recipe& recipe, const char* field);
+double share_in(const Recipe& recipe, const char* key, double share);
 double span_length(const Recipe& recipe);
 
 // Images as this model sees them; throws where it looks at none.
@@ -68,7 +68,8 @@ class LayerPhases {
     explicit LayerPhases(const ObjectiveInputs& inputs);
     const std::vector<std::vector<std::string>>& names() const { return names_; }  // of each layer's parameters
     // The loss of the phase's layer; of the whole model without layer_wise or outside of training.
-    Tensor loss(const models::Model& model, const TrainingBatch& batch, const nn::Context& context) const;
+    Tensor loss(const models::Model& model, const TrainingBatch& batch, const models::LossOptions& options,
+                const nn::Context& context) const;
 
    private:
     std::vector<std::vector<std::string>> names_;  // none without layer_wise

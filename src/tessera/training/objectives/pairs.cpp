@@ -15,8 +15,6 @@ class Pairs final : public Objective {
           length_(text_length(inputs)),
           padding_(padding_id(inputs)) {
         tokenizer_of(inputs);
-        check(inputs.model.has_encoder(), inputs.recipe.resolved.source(),
-              ": objective: pairs needs a model with an encoder and a decoder");
     }
 
     std::int64_t examples() const override { return pairs_.size(); }
@@ -63,7 +61,12 @@ class Pairs final : public Objective {
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Pairs>(inputs); }
-const RegisterObjective registered{"pairs", make};
+const RegisterObjective registered{{.name = "pairs",
+                                    .make = make,
+                                    .needs = models::Capability::EncodeDecode,
+                                    .is_default = true,
+                                    .metrics = {Metric::Bleu},
+                                    .next_command = "translate DIR \"…\""}};
 
 }  // namespace
 }  // namespace tessera::training

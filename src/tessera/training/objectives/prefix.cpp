@@ -17,13 +17,10 @@ class Prefix final : public Objective {
           examples_(open_image_examples(inputs.data)),
           images_(inputs),
           length_(text_length(inputs)),
-          context_(inputs.recipe.resolved.boolean("beyond_context", false) ? 0 : inputs.model.context_length()),
+          context_(inputs.recipe.beyond_context ? 0 : inputs.model.context_length()),
           padding_(padding_id(inputs)) {
         tokenizer_of(inputs);
-        const models::Architecture& architecture = models::architecture_of(config_);
-        check(architecture.vision->prompt != nullptr, inputs.recipe.resolved.source(), ": objective: a model of type ",
-              architecture.model_type, " continues no texts about images");
-        prompt_ = architecture.vision->prompt;
+        prompt_ = models::architecture_of(config_).vision->prompt;
     }
 
     std::int64_t examples() const override { return examples_->size(); }
@@ -88,7 +85,11 @@ class Prefix final : public Objective {
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Prefix>(inputs); }
-const RegisterObjective registered{"prefix", make};
+const RegisterObjective registered{{.name = "prefix",
+                                    .make = make,
+                                    .needs = models::Capability::DescribeImages,
+                                    .is_default = true,
+                                    .next_command = "generate DIR \"…\" --image PICTURE"}};
 
 }  // namespace
 }  // namespace tessera::training

@@ -37,11 +37,10 @@ class Span final : public Objective {
     explicit Span(const ObjectiveInputs& inputs)
         : windows_(tokenised(inputs), text_length(inputs)), end_(end_token(tokenizer_of(inputs))) {
         const Recipe& recipe = inputs.recipe;
-        check(inputs.model.has_encoder(), recipe.resolved.source(),
-              ": objective: span needs a model with an encoder and a decoder");
         check(windows_.length() >= 2, recipe.resolved.source(), ": data.length: a span and its surroundings need 2");
         const auto length = static_cast<double>(windows_.length());
-        noise_ = std::clamp<std::int64_t>(std::llround(length * share_in(recipe, "noise")), 1, windows_.length() - 1);
+        noise_ = std::clamp<std::int64_t>(std::llround(length * share_in(recipe, "data.noise", recipe.noise)), 1,
+                                          windows_.length() - 1);
         const std::int64_t wanted = std::llround(static_cast<double>(noise_) / span_length(recipe));
         spans_ = std::clamp<std::int64_t>(wanted, 1, std::min(noise_, windows_.length() - noise_));
         for (std::int64_t i = 0; i < spans_; ++i) {
@@ -88,8 +87,14 @@ class Span final : public Objective {
     std::vector<std::int64_t> sentinels_;
 };
 
+constexpr std::int64_t most_sentinels = 100;  // as many as the published vocabularies have
+
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Span>(inputs); }
-const RegisterObjective registered{"span", make};
+const RegisterObjective registered{{.name = "span",
+                                    .make = make,
+                                    .needs = models::Capability::EncodeDecode,
+                                    .next_command = "generate DIR \"…\"",
+                                    .sentinels = most_sentinels}};
 
 }  // namespace
 }  // namespace tessera::training

@@ -10,6 +10,7 @@
 #include "tessera/core/random.h"
 #include "tessera/formats/config.h"
 #include "tessera/models/adapters/adapters.h"
+#include "tessera/models/loss_options.h"
 #include "tessera/training/optimizers/adafactor.h"
 #include "tessera/training/optimizers/adamw.h"
 #include "tessera/training/optimizers/schedule.h"
@@ -22,9 +23,18 @@ enum class OptimizerKind : std::uint8_t { AdamW, Adafactor, Sgd, Count };
 struct Recipe {
     formats::Config resolved;  // with every default: what is written beside the result
 
+    formats::Json model;        // a checkpoint, a config.json or a preset by name, or the configuration itself
+    bool from_scratch = false;  // random weights even where the model is a checkpoint
+    std::string weights;        // a checkpoint to start from; empty: none
     std::string objective;
     std::string tokenizer;
+    std::int64_t vocabulary = 0;  // of a tokenizer that is made
+    std::string device;
     std::vector<std::string> train_data, validation_data;
+    std::string separator, field;              // of documents in text files, of the text in JSON lines
+    double mask = 0, noise = 0, span = 0;      // shares of tokens masked and taken out, mean length of a span
+    bool whole_words = false, permute = true;  // masked whole; sentences change places
+    bool beyond_context = false, layer_wise = false;
     std::int64_t length = 0;
     std::int64_t shard = 0, shards = 1;  // of all examples, each shards-th from this one on
     std::int64_t limit = 0;              // of training examples
@@ -37,9 +47,9 @@ struct Recipe {
     SgdOptions sgd;
     AdafactorOptions adafactor;
     Schedule schedule;
-    double clip = 0, label_smoothing = 0, z_loss = 0, ema = 0, spike = 0;
-    std::optional<double> balance;  // nothing: as the model's config says
-    std::optional<models::AdapterSettings> lora;
+    double clip = 0, ema = 0, spike = 0;
+    models::LossOptions loss;
+    std::optional<models::AdapterSettings> lora;  // nothing: the weights themselves learn
     std::vector<std::string> freeze;
     std::vector<std::pair<std::string, double>> rates;
     DType precision = DType::F32;

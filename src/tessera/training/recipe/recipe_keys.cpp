@@ -16,85 +16,14 @@ namespace {
 using enum KeyKind;
 using formats::Json;
 
-constexpr RecipeKey keys[] = {
-    {"model", PathOrObject, nullptr, "a checkpoint, a config.json, a preset's name, or the config itself"},
-    {"from_scratch", Boolean, "false", "random weights even where the model is a checkpoint"},
-    {"weights", Path, "\"\"",
-     "a checkpoint whose parameters of the same name and shape the model starts from; its tokenizer is taken where one "
-     "would be made"},
-    {"tokenizer", Path, "\"\"",
-     "a folder or file; empty: the model's own folder; characters, bytes, words, bpe, unigram or wordpiece: made from "
-     "the data"},
-    {"vocabulary", Count, "4000", "tokens of a bpe, unigram or wordpiece tokenizer made from the data"},
-    {"objective", Text, "\"causal\"", "what is learned; see docs/training.md"},
-    {"data.train", Paths, nullptr, "files or folders"},
-    {"data.validation", Paths, "[]", "files or folders; empty: no evaluation"},
-    {"data.length", Count, "128", "tokens of one sequence; where nothing is said, no more than the model's context"},
-    {"beyond_context", Boolean, "false",
-     "sequences may be longer than the model's context, where positions do not end"},
-    {"data.separator", Text, "\"\"", "cuts text files into documents where it stands"},
-    {"data.field", Text, "\"text\"", "the member of a JSON line that holds the text"},
-    {"data.limit", Count, "0", "learn from the first so many examples only; 0: from all"},
-    {"data.held_out", Count, "0",
-     "the last so many examples are not learned from, and evaluated on where data.validation is empty"},
-    {"data.shuffle", Boolean, "true", "another order every epoch, by the seed"},
-    {"data.shard", Text, "\"0/1\"", "the part of the examples for this process: 2/4 is the third of four"},
-    {"data.mask", Number, "0.15", "masked: the share of tokens to predict"},
-    {"data.whole_words", Boolean, "false", "masked: words are masked whole"},
-    {"data.noise", Number, "0.15", "span and denoise: the share of tokens taken out"},
-    {"data.span", Number, "3", "span and denoise: the mean length of a span"},
-    {"data.permute", Boolean, "true", "denoise: sentences change places"},
-    {"batch", Count, "8", "sequences or images of one step"},
-    {"accumulate", Count, "1", "batches whose gradients are added up before a step"},
-    {"steps", CountOrNull, "1000", "how many steps; null: as many as epochs say", true},
-    {"epochs", NumberOrNull, "null", "how often all examples are learned from, in place of steps", true},
-    {"optimizer.name", Text, "\"adamw\"", "adamw, adafactor, sgd; or count: one pass that counts n-grams"},
-    {"optimizer.learning_rate", Number, "0.0003", "the highest of the schedule", true},
-    {"optimizer.beta1", Number, "0.9", "adamw"},
-    {"optimizer.beta2", Number, "0.95", "adamw"},
-    {"optimizer.epsilon", Number, "1e-8", "adamw"},
-    {"optimizer.momentum", Number, "0", "sgd"},
-    {"optimizer.weight_decay", Number, "0.1", "of matrices; vectors do not decay"},
-    {"schedule.name", Text, "\"cosine\"", "constant, cosine, linear or inverse_square_root", true},
-    {"schedule.warmup", Count, "0", "steps of linear warm-up", true},
-    {"schedule.floor", Number, "0.1", "where cosine and linear end, as a share of the learning rate", true},
-    {"clip", Number, "1", "the largest norm of all gradients together; 0: as they are"},
-    {"label_smoothing", Number, "0", "this share of each target is spread over all classes"},
-    {"z_loss", Number, "0", "this times the squared log of the softmax's sum is added to the loss"},
-    {"balance", NumberOrNull, "null",
-     "this times how unequally experts are busy is added to the loss; null: as much as the model's config says"},
-    {"layer_wise", Boolean, "false",
-     "autoencode and classify: layers learn one after another, each for its share of the steps"},
-    {"freeze", Texts, "[]", "names of parameters that do not learn, or parts of them: embed_tokens, layers.0"},
-    {"rates", NumbersByName, "{}",
-     "learning rates times this factor for parameters of this name, or with it as a part"},
-    {"lora.rank", Count, "0", "learn adapters of this rank beside frozen weights; 0: the weights themselves"},
-    {"lora.alpha", Number, "0", "adapters count alpha / rank; 0: twice the rank"},
-    {"lora.dropout", Number, "0", "the share of what adapters see that is dropped while they learn"},
-    {"lora.targets", Texts, "[\"all-linear\"]", "the Hub's names of layers to adapt, such as q_proj,v_proj"},
-    {"precision", Text, "\"f32\"", "f32 or bf16: of the weights in use; the optimizer keeps f32"},
-    {"recompute", Boolean, "false", "blocks are computed again in backward: less memory, a third more time", true},
-    {"ema", Number, "0", "keeps a moving average of the weights with this decay, and saves it beside them"},
-    {"seed", Count, "0", "of weights, order and dropout"},
-    {"evaluate.every", Count, "0", "steps between evaluations; 0: at the end only", true},
-    {"evaluate.batches", Count, "16", "batches of one evaluation at most", true},
-    {"sample.every", Count, "0", "steps between printed samples; 0: none", true},
-    {"sample.prompt", Text, "\"\"", "what a sample continues", true},
-    {"sample.tokens", Count, "64", "how long it is", true},
-    {"save.every", Count, "0", "steps between checkpoints; 0: at the end only", true},
-    {"save.keep", Count, "2", "the newest so many stay, and the best", true},
-    {"spike", Number, "4", "a loss above this times its moving average stops the run; 0: never", true},
-    {"device", Text, "\"cpu\"", "cpu or cuda", true},
-};
-
 const RecipeKey* find_key(const std::string& name) {
-    for (const RecipeKey& key : keys)
+    for (const RecipeKey& key : recipe_keys())
         if (name == key.name) return &key;
     return nullptr;
 }
 
 bool is_section(const std::string& name) {
-    return std::any_of(std::begin(keys), std::end(keys),
+    return std::any_of(recipe_keys().begin(), recipe_keys().end(),
                        [&](const RecipeKey& key) { return std::string_view(key.name).starts_with(name + "."); });
 }
 
@@ -123,7 +52,7 @@ constexpr std::pair<std::string_view, const char*> elsewhere[] = {
 
 [[noreturn]] void reject_section(const std::string& name, const std::string& source) {
     std::string members;
-    for (const RecipeKey& key : keys)
+    for (const RecipeKey& key : recipe_keys())
         if (std::string_view(key.name).starts_with(name + "."))
             members += text_of(members.empty() ? "" : ", ", key.name);
     fail(source, ": '", name, "' is a section: ", members);
@@ -132,7 +61,7 @@ constexpr std::pair<std::string_view, const char*> elsewhere[] = {
 [[noreturn]] void reject_unknown(const std::string& name, const std::string& source) {
     if (is_section(name)) reject_section(name, source);
     std::vector<std::string> known;
-    for (const RecipeKey& key : keys) known.emplace_back(key.name);
+    for (const RecipeKey& key : recipe_keys()) known.emplace_back(key.name);
     const std::string last = name.substr(name.rfind('.') + 1);
     const auto meant = std::find_if(std::begin(elsewhere), std::end(elsewhere),
                                     [&](const auto& entry) { return entry.first == last; });
@@ -283,7 +212,7 @@ void fit_length(Values& values) {
 // {"optimizer": {"name": …}} from dotted names; the sections come in the table's order.
 Json nested(const Values& values) {
     Json all = Json::object();
-    for (const RecipeKey& key : keys) {
+    for (const RecipeKey& key : recipe_keys()) {
         const auto found =
             std::find_if(values.begin(), values.end(), [&](const auto& pair) { return pair.first == &key; });
         if (found == values.end() && !key.fallback) continue;
@@ -304,7 +233,12 @@ Json nested(const Values& values) {
 
 }  // namespace
 
-std::span<const RecipeKey> recipe_keys() { return keys; }
+Json value_of(const Json& recipe, const std::string& key) {
+    const std::size_t dot = key.find('.');
+    const Json* value = recipe.find(key.substr(0, dot));
+    if (value && dot != key.npos) value = value->is_object() ? value->find(key.substr(dot + 1)) : nullptr;
+    return value ? *value : Json();
+}
 
 const char* describe(KeyKind kind) {
     switch (kind) {
@@ -345,7 +279,7 @@ formats::Config resolve_recipe(Json recipe, const std::vector<std::string>& over
     for (auto& [key, value] : values) value = with_whole_path(*key, std::move(value), folder);
     for (const std::string& assignment : overrides) override_with(values, assignment);
     settle_length(values, overrides, source);
-    for (const RecipeKey& key : keys)
+    for (const RecipeKey& key : recipe_keys())
         if (!key.fallback)
             check(std::any_of(values.begin(), values.end(), [&](const auto& pair) { return pair.first == &key; }),
                   source, ": ", key.name, " is missing: ", key.help);

@@ -1,5 +1,5 @@
-// Every key that a recipe may have, as data: its kind, its default and what it means. A recipe is checked against this
-// table, completed from it, and explained by it.
+// Keys of a recipe as data: each one's kind, default, meaning and place in a Recipe. A recipe is checked against this
+// table, completed from it, read by it and explained by it.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/formats/config.h"
+#include "tessera/training/recipe/recipe.h"
 
 namespace tessera::training {
 
@@ -26,16 +27,26 @@ enum class KeyKind : std::uint8_t {
     PathOrObject
 };
 
+class RecipeValue;
+
+struct KeyUse {
+    bool may_change = false;    // when a run goes on from a checkpoint
+    bool kept_by_eval = false;  // an evaluation of the run's model takes the run's own value
+};
+
 struct RecipeKey {
     const char* name;  // dotted: "optimizer.learning_rate"
     KeyKind kind;
     const char* fallback;  // as JSON; null: absent unless given
     const char* help;
-    bool may_change = false;  // when a run goes on from a checkpoint
+    void (*store)(Recipe& recipe, const RecipeValue& value);  // where it stands in a Recipe
+    KeyUse use = {};
 };
 
 std::span<const RecipeKey> recipe_keys();
 const char* describe(KeyKind kind);
+// The value of a dotted key in a recipe; null where it is absent.
+formats::Json value_of(const formats::Json& recipe, const std::string& key);
 
 // The recipe with each "key=value" put in its place, and defaults where nothing is given. A key that is not in the
 // table is an error that suggests the nearest one. The recipe's own paths are looked for in `folder` first, see

@@ -68,7 +68,7 @@ void check_paths(const Recipe& recipe) {
     if (recipe.train_data.empty()) recipe.resolved.reject("data.train", "expected files or folders, found none");
     check_list("data.train", recipe.train_data);
     check_list("data.validation", recipe.validation_data);
-    if (const std::string weights = recipe.resolved.text("weights"); !weights.empty()) check_path("weights", weights);
+    if (!recipe.weights.empty()) check_path("weights", recipe.weights);
 }
 
 }  // namespace tessera::training

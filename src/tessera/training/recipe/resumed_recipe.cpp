@@ -8,14 +8,6 @@ namespace {
 
 using formats::Json;
 
-// The value of a dotted key; null where it is absent.
-Json value_of(const Json& recipe, const std::string& key) {
-    const std::size_t dot = key.find('.');
-    const Json* value = recipe.find(key.substr(0, dot));
-    if (value && dot != key.npos) value = value->find(key.substr(dot + 1));
-    return value ? *value : Json();
-}
-
 // 1 and 1.0 are one number.
 bool same(const Json& a, const Json& b) {
     return a.is_number() && b.is_number() ? a.as_number() == b.as_number() : a == b;
@@ -25,7 +17,7 @@ bool same(const Json& a, const Json& b) {
 bool may_change(const RecipeKey& key, const Json& recipe) {
     const std::string name = key.name;
     const bool is_length = name == "steps" || name == "epochs";
-    return key.may_change && !(is_length && value_of(recipe, "layer_wise") == Json(true));
+    return key.use.may_change && !(is_length && value_of(recipe, "layer_wise") == Json(true));
 }
 
 // A configuration is as a rule long: what differs in it is named by its field.

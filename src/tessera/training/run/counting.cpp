@@ -7,6 +7,7 @@
 #include "tessera/core/interruption.h"
 #include "tessera/models/count_trainable.h"
 #include "tessera/plots/loss_plot.h"
+#include "tessera/training/objectives/registration.h"
 #include "tessera/training/run/initial_model.h"
 #include "tessera/training/run/metrics.h"
 #include "tessera/training/run/run_folder.h"
@@ -29,8 +30,8 @@ class Counting {
                                         .on_preparation = [this](const std::string& what, double done, double total) {
                                             prepare(what, done, total);
                                         }});
-        countable_ = dynamic_cast<models::CountTrainable*>(start_.model.get());
         refuse_what_does_not_count();
+        countable_ = &dynamic_cast<models::CountTrainable&>(*start_.model);
     }
 
     SessionResult run() {
@@ -54,9 +55,10 @@ class Counting {
    private:
     void refuse_what_does_not_count() const {
         const formats::Config& recipe = recipe_.resolved;
-        if (!countable_) recipe.reject("optimizer.name", "only n-grams can be counted; other models need gradients");
-        if (recipe_.objective != "causal")
-            recipe.reject("objective", text_of("counting learns causal alone, not ", recipe_.objective));
+        if (!start_.model->can(models::Capability::Count))
+            recipe.reject("optimizer.name", start_.model->cannot(models::Capability::Count));
+        if (objective_of(recipe_).needs != models::Capability::Score)
+            recipe.reject("objective", text_of("counting teaches to score texts, not ", recipe_.objective));
         if (recipe_.save_every > 0)
             recipe.reject("save.every", "counting takes one pass and saves its result; it has no checkpoints");
         if (recipe_.epochs) recipe.reject("epochs", "counting takes one pass over its data");

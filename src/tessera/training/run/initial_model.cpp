@@ -14,6 +14,7 @@
 #include "tessera/models/new_head.h"
 #include "tessera/models/stored_weights.h"
 #include "tessera/models/vision/vision.h"
+#include "tessera/training/objectives/registration.h"
 #include "tessera/training/tokenizer_spec.h"
 
 namespace tessera::training {
@@ -70,8 +71,6 @@ Config with_vocabulary(const Config& config, const tokenizers::Tokenizer* tokeni
     return {std::move(json), config.source()};
 }
 
-constexpr std::int64_t sentinels_of_spans = 100;  // as many as the published vocabularies have
-
 // Whatever lies in the working directory under that name; ./words is a folder.
 bool is_made(const Recipe& recipe) { return tokenizer_kind(recipe.tokenizer).has_value(); }
 
@@ -93,7 +92,7 @@ fs::path own_tokenizer(const Recipe& recipe, const InitialModelOptions& options)
         make_tokenizer({.kind = *tokenizer_kind(recipe.tokenizer),
                         .data = recipe.train_data,
                         .vocabulary = recipe.resolved.positive("vocabulary"),
-                        .sentinels = recipe.objective == "span" ? sentinels_of_spans : 0,
+                        .sentinels = objective_of(recipe).sentinels,
                         .report = options.on_preparation},
                        folder);
     }

@@ -322,10 +322,8 @@ void RunFolder::save_result(const std::function<void(const fs::path& folder)>& s
 
 RunFolderOptions folder_options(const Recipe& recipe, const SessionOptions& options) {
     RunFolderOptions folder{.resume = options.resume, .overwrite = options.overwrite, .inputs = {recipe.tokenizer}};
-    for (const char* key : {"model", "weights"}) {
-        const Json* named = recipe.resolved.json().find(key);
-        if (named != nullptr && named->is_string()) folder.inputs.emplace_back(named->as_string());
-    }
+    if (recipe.model.is_string()) folder.inputs.emplace_back(recipe.model.as_string());
+    folder.inputs.emplace_back(recipe.weights);
     for (const auto* data : {&recipe.train_data, &recipe.validation_data})
         folder.inputs.insert(folder.inputs.end(), data->begin(), data->end());
     std::error_code error;

@@ -11,9 +11,9 @@
 #include "tessera/formats/own_files.h"
 #include "tessera/models/adapters/adapters.h"
 #include "tessera/models/class_names.h"
-#include "tessera/models/summary.h"
 #include "tessera/plots/loss_plot.h"
 #include "tessera/training/objectives/held_out.h"
+#include "tessera/training/objectives/registration.h"
 #include "tessera/training/recipe/recipe_keys.h"
 #include "tessera/training/recipe/recipe_paths.h"
 #include "tessera/training/run/counting.h"
@@ -49,7 +49,7 @@ class Session {
         const std::int64_t first_step = earlier ? step_of(*earlier) : 0;
         const std::vector<ChangedSetting> changes = earlier ? changes_of_recipe() : std::vector<ChangedSetting>();
         if (!recipe_.epochs) refuse_fewer_steps(first_step);
-        const formats::Json& model = *recipe_.resolved.json().find("model");
+        const formats::Json& model = recipe_.model;
         if (model.is_string() && models::is_adapter_folder(model.as_string()))
             recipe_.resolved.reject("model",
                                     text_of(model.as_string(), " holds adapters; `tessera merge` makes a model of it"));
@@ -62,7 +62,7 @@ class Session {
                                          }});
         if (options_.resume && events_.on_resume) events_.on_resume(first_step, changes);
         if (!earlier && !start_.new_head.empty() && events_.on_new_head) events_.on_new_head(start_.new_head);
-        if (recipe_.sample_every > 0 && !models::summarise(*start_.model).generates)
+        if (recipe_.sample_every > 0 && !start_.model->can(models::Capability::Generate))
             recipe_.resolved.reject("sample.every", text_of("a model of type ", start_.model->config.text("model_type"),
                                                             " continues no texts"));
         folder_.check_room(room_needed());
@@ -144,6 +144,7 @@ class Session {
         }
         json.set("id2label", std::move(names)).set("label2id", std::move(numbers));
         config = {std::move(json), config.source()};
+        start_.model->class_names = classes;
     }
 
     void learn() {

@@ -83,22 +83,19 @@ nn::Context Trainer::context_for(const TrainingBatch& batch, std::int64_t number
     nn::Context context = batch.context;
     context.training = true;
     context.recompute = recipe_.recompute;
-    context.label_smoothing = recipe_.label_smoothing;
-    context.z_loss = recipe_.z_loss;
-    context.balance = recipe_.balance;
     context.key = recipe_.key(Use::Dropout).child(static_cast<std::uint64_t>(number));
     return context;
 }
 
 void Trainer::learn_from(TrainingBatch batch, std::int64_t number, double share, StepReport& report) {
-    batch = to_device(std::move(batch), device_);
+    batch = models::moved_to(std::move(batch), device_);
     batch.phase = phase();
     nn::Context context = context_for(batch, number);
     std::vector<nn::RouterChoice> choices;
     context.router_choices = &choices;
-    const Tensor loss = objective_.loss(model_, batch, context);
-    check(!choices.empty() || recipe_.balance.value_or(0) == 0, recipe_.resolved.source(),
-          ": balance: ", recipe_.balance.value_or(0), ", but the model has no experts to keep busy");
+    const Tensor loss = objective_.loss(model_, batch, recipe_.loss, context);
+    check(!choices.empty() || recipe_.loss.balance.value_or(0) == 0, recipe_.resolved.source(),
+          ": balance: ", recipe_.loss.balance.value_or(0), ", but the model has no experts to keep busy");
     report.busiest_expert += busiest_expert(choices) * share;
     choices.clear();  // what the tape alone holds is freed while gradients flow
     report.loss += loss.item() * share;
@@ -196,10 +193,10 @@ Evaluation evaluate(const models::Model& model, const Objective& objective, cons
             objective.batch(examples, recipe.key(Use::Noise).child(static_cast<std::uint64_t>(number)));
         const std::int64_t targets = targets_of(batch);
         if (targets == 0) continue;
-        batch = to_device(std::move(batch), device);
-        nn::Context context = batch.context;
-        context.balance = 0;  // what is told is how well the model predicts
-        result.loss += objective.loss(model, batch, context).item() * static_cast<double>(targets);
+        batch = models::moved_to(std::move(batch), device);
+        // What is told is how well the model predicts: the experts' balance is left out.
+        result.loss +=
+            objective.loss(model, batch, {.balance = 0.0}, batch.context).item() * static_cast<double>(targets);
         result.targets += targets;
         const Accuracy answers = objective.answers(model, batch);
         result.answers.total += answers.total;
@@ -248,17 +245,6 @@ void Trainer::with_average(const std::function<void()>& body) const {
         throw;
     }
     put_back();
-}
-
-TrainingBatch to_device(TrainingBatch batch, Device device) {
-    if (device == cpu) return batch;
-    models::Batch& inputs = batch.inputs;
-    for (Tensor* tensor : {&inputs.input_ids, &inputs.attention_mask, &inputs.token_type_ids,
-                           &inputs.global_attention_mask, &inputs.pixel_values, &inputs.decoder_input_ids,
-                           &inputs.decoder_attention_mask, &inputs.labels, &batch.context.positions,
-                           &batch.context.mask.first_keys, &batch.context.mask.starts, &batch.context.mask.lengths})
-        if (tensor->defined()) *tensor = tensor->to(device);
-    return batch;
 }
 
 }  // namespace tessera::training

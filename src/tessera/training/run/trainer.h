@@ -88,7 +88,4 @@ class Trainer {
 // How many labels the loss of a batch is the mean of; its units where it has no labels.
 std::int64_t targets_of(const TrainingBatch& batch);
 
-// All tensors of a batch on a device.
-TrainingBatch to_device(TrainingBatch batch, Device device);
-
 }  // namespace tessera::training
