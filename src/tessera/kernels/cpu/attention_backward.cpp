@@ -55,20 +55,17 @@ class BackwardBlock {
         tile.undo_cap();
         add_key_gradients(tile, words, sums, begin, seen_count);
         if (!views_.query_gradient.defined()) return;
-        const Product<T, Word> product{.a = words.over_keys(tile.score_gradients(), seen_count, tile.columns()),
-                                       .a_stride = words.over_keys_stride,
-                                       .b = keys.right(seen.begin),
-                                       .b_stride = keys.right_stride(),
-                                       .c = gradient_.data(),
-                                       .c_stride = stride_,
-                                       .rows = block().count,
-                                       .columns = sizes_.width,
-                                       .depth = seen_count,
-                                       .add = true};
-        if (block().sees_all(begin, seen_count)) return multiply<Left::Transposed>(product);
-        multiply<Left::Transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
-            return block().keys_of(row, row_end, begin, seen_count);
-        });
+        add_seen<T, Word>(block(), begin,
+                          {.a = words.over_keys(tile.score_gradients(), seen_count, tile.columns()),
+                           .a_stride = words.over_keys_stride,
+                           .b = keys.right(seen.begin),
+                           .b_stride = keys.right_stride(),
+                           .c = gradient_.data(),
+                           .c_stride = stride_,
+                           .rows = block().count,
+                           .columns = sizes_.width,
+                           .depth = seen_count,
+                           .add = true});
     }
 
     void store() {

@@ -57,20 +57,17 @@ class ForwardBlock {
             tile.choose_dropped();
             tile.drop(tile.scores());
         }
-        const Product<T, Word> product{.a = words.over_keys(tile.scores(), seen_count, tile.columns()),
-                                       .a_stride = words.over_keys_stride,
-                                       .b = values.right(seen.begin),
-                                       .b_stride = values.right_stride(),
-                                       .c = out_.data(),
-                                       .c_stride = stride_,
-                                       .rows = block().count,
-                                       .columns = sizes_.value_width,
-                                       .depth = seen_count,
-                                       .add = true};
-        if (block().sees_all(begin, seen_count)) return multiply<Left::Transposed>(product);
-        multiply<Left::Transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
-            return block().keys_of(row, row_end, begin, seen_count);
-        });
+        add_seen<T, Word>(block(), begin,
+                          {.a = words.over_keys(tile.scores(), seen_count, tile.columns()),
+                           .a_stride = words.over_keys_stride,
+                           .b = values.right(seen.begin),
+                           .b_stride = values.right_stride(),
+                           .c = out_.data(),
+                           .c_stride = stride_,
+                           .rows = block().count,
+                           .columns = sizes_.value_width,
+                           .depth = seen_count,
+                           .add = true});
     }
 
     void store() {

@@ -92,6 +92,16 @@ kernels::KeyRange keys_in_words(const QueryBlock& block, std::int64_t first, std
     return {begin / steps_of<Word> * steps_of<Word>, std::min(count, block.any.end - first)};
 }
 
+// A product of the block's weights, a column per query, with the rows of the keys [first, first + depth); what no query
+// of some rows sees is left out.
+template <class T, class Word>
+void add_seen(const QueryBlock& block, std::int64_t first, const Product<T, Word>& product) {
+    if (block.sees_all(first, product.depth)) return multiply<Left::Transposed>(product);
+    multiply<Left::Transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
+        return block.keys_of(row, row_end, first, product.depth);
+    });
+}
+
 // tile = rows of the keys [first, first + count) · transposed rows of the queries. Where no query of two vectors of
 // columns sees a key the product is left out, and the tile gets zeros.
 template <class T, class Word>

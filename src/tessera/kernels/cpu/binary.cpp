@@ -9,7 +9,7 @@
 
 #include <hwy/highway.h>
 
-#include "tessera/kernels/cpu/map_row-inl.h"
+#include "tessera/kernels/cpu/row_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::HWY_NAMESPACE {
@@ -41,10 +41,10 @@ struct Div {
 
 #define TESSERA_BINARY_ROWS(name, Op)                                                               \
     void name##_f32(const InputRows<float, 2>& in, float* out, std::int64_t count, bool stream) {   \
-        map_row(count, stream, out, Op{}, in[0], in[1]);                                            \
+        row::map(count, stream, out, Op{}, in[0], in[1]);                                           \
     }                                                                                               \
     void name##_f64(const InputRows<double, 2>& in, double* out, std::int64_t count, bool stream) { \
-        map_row(count, stream, out, Op{}, in[0], in[1]);                                            \
+        row::map(count, stream, out, Op{}, in[0], in[1]);                                           \
     }
 TESSERA_BINARY_ROWS(add, Add)
 TESSERA_BINARY_ROWS(sub, Sub)

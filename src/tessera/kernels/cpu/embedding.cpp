@@ -16,20 +16,19 @@ namespace {
 // The ids one after the other, each within the vocabulary.
 class CheckedIds {
    public:
-    CheckedIds(const View& ids, std::int64_t vocabulary)
-        : memory_(ids.elements() * static_cast<std::int64_t>(sizeof(std::int64_t))) {
+    CheckedIds(const View& ids, std::int64_t vocabulary) : ids_(ids.elements()) {
         visit_index(ids.dtype, "embedding", [&]<class Index>(Type<Index>) {
             for (std::int64_t n = 0; n < ids.elements(); ++n) {
                 const std::int64_t id = ids.as<Index>()[n * ids.strides[0]];
                 check(id >= 0 && id < vocabulary, "embedding: id ", id, " is outside the vocabulary of ", vocabulary);
-                memory_.as<std::int64_t>()[n] = id;
+                ids_.data()[n] = id;
             }
         });
     }
-    std::int64_t operator[](std::int64_t n) const { return memory_.as<std::int64_t>()[n]; }
+    std::int64_t operator[](std::int64_t n) const { return ids_.data()[n]; }
 
    private:
-    Scratch memory_;
+    Scratch<std::int64_t> ids_;
 };
 
 template <class T>

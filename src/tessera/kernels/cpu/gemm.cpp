@@ -82,7 +82,7 @@ class DenseCopy {
         return out;
     }
     bool swap_;
-    Scratch scratch_;
+    Scratch<> scratch_;
     View view_;
 };
 
@@ -267,7 +267,7 @@ void run_without_inner(const Problem& p) {
     if (p.options.beta == 0) {
         kernels::fill.on(cpu)(0, p.c);
     } else if (p.options.beta != 1) {
-        const Scratch room(8);
+        const Scratch<> room(8);
         View factor{room.data(), p.c.dtype, cpu, {}, {}};
         kernels::fill.on(cpu)(p.options.beta, factor);
         factor.shape = p.c.shape;

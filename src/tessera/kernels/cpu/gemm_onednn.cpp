@@ -143,7 +143,7 @@ void run_primitive(const GemmPiece& piece, DType dtype, DType c_dtype) {
         const auto primitive = primitive_for({shape.rows, shape.columns, shape.inner, piece.a.leading, piece.b.leading,
                                               piece.c_leading, piece.alpha, piece.beta, piece.a.transposed,
                                               piece.b.transposed, piece.bias != nullptr, dtype, c_dtype});
-        const Scratch scratch(static_cast<std::int64_t>(primitive->scratchpad.get_size()));
+        const Scratch<> scratch(static_cast<std::int64_t>(primitive->scratchpad.get_size()));
         std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, at(primitive->a, piece.a.data)},
                                                   {DNNL_ARG_WEIGHTS, at(primitive->b, piece.b.data)},
                                                   {DNNL_ARG_DST, at(primitive->c, piece.c)},
