@@ -18,7 +18,7 @@
 
 #ifndef TESSERA_ADAFACTOR_ROW
 #define TESSERA_ADAFACTOR_ROW
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 // A row's update: gradient · row_factor · column_factor, times `scale`.
 template <class T>
@@ -30,11 +30,11 @@ struct AdafactorRow {
     T keep;  // 1 − lr·weight_decay
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // columns += g² + ε; returns the row's sum of g² + ε.
@@ -97,11 +97,11 @@ double update_squares_f64(const AdafactorRow<double>& row, std::int64_t count) {
 void apply_f32(const AdafactorRow<float>& row, std::int64_t count) { row::walk<float>(count, ApplyAt<float>{row}); }
 void apply_f64(const AdafactorRow<double>& row, std::int64_t count) { row::walk<double>(count, ApplyAt<double>{row}); }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 HWY_EXPORT(add_squares_f32);
@@ -247,7 +247,7 @@ class Adafactor {
     double parameter_scale() const {
         if (!step_.scale_parameter) return 1;
         double squares = 0;
-        kernels::squared_norm.on(cpu)(buffers_.values, {&squares, DType::F64, cpu, {}, {}});
+        kernels::squared_norm.on(tessera::cpu)(buffers_.values, {&squares, DType::F64, tessera::cpu, {}, {}});
         return std::max(step_.epsilon_scale, std::sqrt(squares / static_cast<double>(buffers_.values.elements())));
     }
 
@@ -280,5 +280,5 @@ void adafactor_on_cpu(const AdafactorStep& step, const AdafactorBuffers& buffers
 const RegisterKernel register_adafactor{kernels::adafactor, DeviceKind::CPU, adafactor_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

@@ -19,7 +19,7 @@
 
 #ifndef TESSERA_ADDITIVE_ROWS
 #define TESSERA_ADDITIVE_ROWS
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 // Some of the A elements of one query and one key, and what the pair's score gradient adds to.
 template <class T>
@@ -29,11 +29,11 @@ struct AdditivePair {
     T *query_gradient, *key_gradient, *w_v_gradient;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Σ w_v·tanh(query + key)
@@ -75,11 +75,11 @@ void pair_f64(const AdditivePair<double>& pair, std::int64_t count) {
     row::walk<double>(count, PairGradientAt<double>{pair});
 }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 using kernels::AdditiveAttentionGradients;
@@ -195,5 +195,5 @@ const RegisterKernel register_backward{kernels::additive_attention_backward, Dev
                                        additive_attention_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

@@ -15,7 +15,7 @@
 #include "tessera/kernels/cpu/attention_gradients-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // The sums of one task: a row per key of `range`.
@@ -282,11 +282,11 @@ void attention_backward_f64(const kernels::AttentionSettings& settings, const ke
     Backward<double>(settings, views).run();
 }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 HWY_EXPORT(attention_backward_f32);
@@ -306,5 +306,5 @@ void attention_backward_on_cpu(const kernels::AttentionSettings& settings, const
 const RegisterKernel register_backward{kernels::attention_backward, DeviceKind::CPU, attention_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

@@ -17,7 +17,7 @@
 #include "tessera/kernels/cpu/attention_scores-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int64_t forward_blocks = 4;  // their queries and outputs fill about half of a second-level cache
@@ -174,11 +174,11 @@ void attention_forward_f64(const kernels::AttentionSettings& settings, const ker
     forward<double>(settings, views);
 }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 HWY_EXPORT(attention_forward_f32);
@@ -200,5 +200,5 @@ void attention_on_cpu(const kernels::AttentionSettings& settings, const kernels:
 const RegisterKernel register_attention{kernels::attention, DeviceKind::CPU, attention_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

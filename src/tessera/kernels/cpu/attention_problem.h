@@ -14,7 +14,7 @@
 #include "tessera/kernels/attention.h"
 #include "tessera/kernels/cpu/scratch.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 constexpr std::int64_t query_block = 64;
 constexpr std::int64_t key_block = 128;
@@ -127,4 +127,4 @@ constexpr std::int64_t tile_stride(std::int64_t width) {
     return ((width + line - 1) / line | 1) * line;
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

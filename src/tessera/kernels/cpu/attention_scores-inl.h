@@ -19,7 +19,7 @@
 #include "tessera/kernels/cpu/attention_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr double log2_e = 1.44269504088896340736;
@@ -269,6 +269,6 @@ class ScoreTile {
     std::int64_t first_ = 0, count_ = 0;
 };
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

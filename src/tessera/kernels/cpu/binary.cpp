@@ -12,7 +12,7 @@
 #include "tessera/kernels/cpu/row_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 
 struct Add {
     template <class D, class V>
@@ -52,11 +52,11 @@ TESSERA_BINARY_ROWS(mul, Mul)
 TESSERA_BINARY_ROWS(div, Div)
 #undef TESSERA_BINARY_ROWS
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 template <class T, class Operation>
@@ -86,5 +86,5 @@ TESSERA_BINARY_KERNEL(div, [](auto x, auto y) { return y == 0 ? decltype(x)(0) :
 #undef TESSERA_BINARY_KERNEL
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

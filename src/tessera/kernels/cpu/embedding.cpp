@@ -10,7 +10,7 @@
 #include "tessera/kernels/gather.h"
 #include "tessera/kernels/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 // The ids one after the other, each within the vocabulary.
@@ -81,7 +81,7 @@ void sum_rows_of(const std::int64_t* positions, std::int64_t count, const View& 
 }
 
 void embedding_backward_on_cpu(const View& ids, const View& gradient, const View& table_gradient) {
-    kernels::fill.on(cpu)(0, table_gradient);
+    kernels::fill.on(tessera::cpu)(0, table_gradient);
     const CheckedIds list(ids, table_gradient.shape[0]);
     // Positions grouped by id, in order within an id: each id is then summed by one thread, in order.
     std::vector<std::int64_t> order(static_cast<std::size_t>(ids.elements()));
@@ -116,4 +116,4 @@ const RegisterKernel register_embedding_backward{kernels::embedding_backward, De
                                                  embedding_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

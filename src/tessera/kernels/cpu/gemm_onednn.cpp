@@ -15,7 +15,7 @@
 #include "tessera/kernels/cpu/gemm_piece.h"
 #include "tessera/kernels/cpu/scratch.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 using dnnl::memory;
@@ -197,4 +197,4 @@ bool has_gemm_bf16() {
     return has;
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -6,7 +6,7 @@
 
 #include "tessera/core/shape.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 template <int N>
 class MergedDimensions {
@@ -52,4 +52,4 @@ class MergedDimensions {
     int rank_ = 0;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -9,7 +9,7 @@
 #include "tessera/kernels/cpu/convert.h"
 #include "tessera/kernels/cpu/scratch.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 template <class Compute>
 class RowVector {
@@ -44,4 +44,4 @@ class RowVector {
     const Compute* data_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -17,7 +17,7 @@
 
 #ifndef TESSERA_OPTIMIZER_ROWS
 #define TESSERA_OPTIMIZER_ROWS
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 // One block of the flat buffers, with the step's constants in the type they are used in.
 template <class T>
@@ -39,11 +39,11 @@ struct AdamWRow {
     T epsilon;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
@@ -136,11 +136,11 @@ HWY_INLINE double squares(const T* x, std::int64_t count) {
 double squares_f32(const float* x, std::int64_t count) { return squares(x, count); }
 double squares_f64(const double* x, std::int64_t count) { return squares(x, count); }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 HWY_EXPORT(sgd_f32);
@@ -268,5 +268,5 @@ const RegisterKernel register_squared_norm{kernels::squared_norm, DeviceKind::CP
 const RegisterKernel register_scale_in_place{kernels::scale_in_place, DeviceKind::CPU, scale_in_place_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

@@ -7,7 +7,7 @@
 #include "tessera/kernels/cpu/quantised_rows.h"
 #include "tessera/kernels/cpu/scratch.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 constexpr std::int64_t most_rows = 32;
@@ -50,4 +50,4 @@ void quantised_dots_on_cpu(const View& x, const View& weight, const View& bias, 
 const RegisterKernel register_quantised_dots{kernels::quantised_gemv, DeviceKind::CPU, quantised_dots_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -16,7 +16,7 @@
 
 #ifndef TESSERA_RECURRENT_ROWS
 #define TESSERA_RECURRENT_ROWS
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 // The rows of one batch entry; gate k of a row starts at k·width.
 template <class T>
@@ -33,11 +33,11 @@ struct CellGradientRow {
     T *state_gradient, *cell_gradient, *input_gradient, *hidden_gradient;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // exp stays finite within the clamp, and beyond it σ is 0 or 1 to the last bit anyway. x stands second so that a NaN
@@ -211,11 +211,11 @@ TESSERA_CELL_GRADIENT(lstm, LstmGradientAt)
 #undef TESSERA_CELL
 #undef TESSERA_CELL_GRADIENT
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 using kernels::RecurrentStep;
@@ -313,5 +313,5 @@ TESSERA_CELL_KERNEL(lstm)
 #undef TESSERA_CELL_KERNEL
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

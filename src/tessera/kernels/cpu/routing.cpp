@@ -9,7 +9,7 @@
 #include "tessera/kernels/cpu/convert.h"
 #include "tessera/kernels/cpu/scratch.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 using kernels::RoutingRule;
@@ -168,4 +168,4 @@ const RegisterKernel register_balance_backward{kernels::load_balance_backward, D
                                                load_balance_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -13,7 +13,7 @@
 #include "tessera/core/view.h"
 #include "tessera/kernels/cpu/merged_dimensions.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 template <int N>
 struct Run {
@@ -85,4 +85,4 @@ class RowLoop {
     MergedDimensions<N> dims_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -17,7 +17,7 @@
 #include "tessera/kernels/cpu/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace row {
 
@@ -184,6 +184,6 @@ HWY_INLINE T maximum(const T* row, std::int64_t length) {
 }
 
 }  // namespace row
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

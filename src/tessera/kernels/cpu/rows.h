@@ -9,7 +9,7 @@
 #include "tessera/core/view.h"
 #include "tessera/kernels/cpu/merged_dimensions.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 // Where the i-th of the outer positions begins, in elements. Outer dimensions are merged where the strides allow, so
 // that the usual contiguous view costs one multiplication.
@@ -97,4 +97,4 @@ std::array<T*, count> thread_buffers(std::int64_t length) {
     return buffers;
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

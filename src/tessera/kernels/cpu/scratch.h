@@ -6,16 +6,16 @@
 
 #include "tessera/core/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 template <class T = std::byte>
 class Scratch {
    public:
     explicit Scratch(std::int64_t count)
         : bytes_(static_cast<std::size_t>(count) * sizeof(T)),
-          data_(bytes_ > 0 ? static_cast<T*>(allocate(cpu, bytes_)) : nullptr) {}
+          data_(bytes_ > 0 ? static_cast<T*>(allocate(tessera::cpu, bytes_)) : nullptr) {}
     ~Scratch() {
-        if (data_ != nullptr) release(cpu, data_, bytes_);
+        if (data_ != nullptr) release(tessera::cpu, data_, bytes_);
     }
     Scratch(const Scratch&) = delete;
     Scratch& operator=(const Scratch&) = delete;
@@ -27,4 +27,4 @@ class Scratch {
     T* data_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -12,7 +12,7 @@
 #include "tessera/kernels/cpu/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 
 // Forward: a function of x.
 struct Negate {
@@ -219,11 +219,11 @@ TESSERA_BACKWARD_ROWS(silu, SiluBackward)
 #undef TESSERA_UNARY_ROWS
 #undef TESSERA_BACKWARD_ROWS
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 HWY_EXPORT(soft_cap_f32);
@@ -289,5 +289,5 @@ TESSERA_BACKWARD_KERNEL(silu_backward)
 #undef TESSERA_BACKWARD_KERNEL
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
