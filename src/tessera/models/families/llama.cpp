@@ -1,7 +1,7 @@
 // Llama 1, 2 and 3 (Touvron et al. 2023; Dubey et al. 2024): RMSNorm before each part, rotary positions, SwiGLU, no
 // biases; from Llama 2 70B on several queries share a key (GQA), and Llama 3.1 stretches its rotary frequencies.
-#include "tessera/models/architecture.h"
 #include "tessera/models/families/llama.h"
+#include "tessera/models/architecture.h"
 
 namespace tessera::models {
 
@@ -34,7 +34,7 @@ LlamaSettings read_llama(const Config& config, const LlamaDefaults& defaults) {
     return s;
 }
 
-std::unique_ptr<nn::Layer> llama_norm(const LlamaSettings& s) {
+std::unique_ptr<nn::Norm> llama_norm(const LlamaSettings& s) {
     return std::make_unique<nn::RmsNorm>(s.attention.width, s.norm_eps, s.norm_weight);
 }
 

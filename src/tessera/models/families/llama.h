@@ -38,7 +38,7 @@ LlamaSettings read_llama(const Config& config, const LlamaDefaults& defaults);
 
 using MakeBlock = std::function<std::unique_ptr<nn::Block>(std::int64_t layer)>;
 std::unique_ptr<nn::Block> llama_block(const LlamaSettings& settings);
-std::unique_ptr<nn::Layer> llama_norm(const LlamaSettings& settings);
+std::unique_ptr<nn::Norm> llama_norm(const LlamaSettings& settings);
 DecoderParts llama_decoder(const LlamaSettings& settings, const MakeBlock& make_block);
 WeightTable llama_weights();
 
