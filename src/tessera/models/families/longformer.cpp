@@ -33,8 +33,8 @@ static std::unique_ptr<Model> longformer(const Config& config) {
     EncoderParts parts = bert_encoder(config, settings, 30522, [&](std::int64_t layer) {
         return std::make_unique<nn::GlobalLocalAttention>(
             nn::GlobalLocalSettings{.width = settings.attention.width,
-                                   .heads = settings.attention.heads,
-                                   .window = windows[static_cast<std::size_t>(layer)]});
+                                    .heads = settings.attention.heads,
+                                    .window = windows[static_cast<std::size_t>(layer)]});
     });
     parts.first_sees_all = true;
     WeightTable weights = bert_weights("longformer.");
