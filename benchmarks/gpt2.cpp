@@ -11,18 +11,17 @@ namespace {
 constexpr double goal = 1.4;
 
 void run() {
-    const Gpt2Sizes sizes;
     progress("gpt2: preparing");
-    Gpt2Step step(sizes);
-    PeerProcess torch(torch_command("gpt2_torch.py", {"--interactive", "--batch", std::to_string(sizes.batch),
-                                                      "--length", std::to_string(sizes.length)}),
+    Gpt2Step step;
+    PeerProcess torch(torch_command("gpt2_torch.py", {"--interactive", "--batch", std::to_string(Gpt2Step::batch),
+                                                      "--length", std::to_string(Gpt2Step::length)}),
                       torch_environment());
     torch.read_line();  // ready
     progress("gpt2: training steps, ours and PyTorch's in turn");
     const Yardstick& yardstick = gemm_yardstick();
     const std::vector<double> seconds = race(
         {{"ours", [&] { step.run(); }}, {"PyTorch", [&] { torch.ask("step"); }}, yardstick.side}, {.least_rounds = 7});
-    const auto tokens = static_cast<double>(sizes.batch * sizes.length);
+    const auto tokens = static_cast<double>(Gpt2Step::batch * Gpt2Step::length);
     report({.name = "GPT-2 124M training step, f32, 4 × 256 tokens",
             .ours = tokens / seconds[0],
             .unit = "tokens/s",
@@ -31,7 +30,7 @@ void run() {
             .ratio = seconds[1] / seconds[0],
             .sense = Goal::AtLeast,
             .goal = goal});
-    const double rate = sizes.operations() / seconds[0], limit = yardstick.operations / seconds[2];
+    const double rate = step.operations() / seconds[0], limit = yardstick.operations / seconds[2];
     report({.name = "GPT-2 124M training step, its products",
             .ours = rate / 1e9,
             .unit = "GFLOP/s",

@@ -63,7 +63,7 @@ std::string table(Profile profile) {
 
 void run() {
     progress("profile: a GPT-2 step");
-    Gpt2Step step({});
+    Gpt2Step step;
     step.run();
     Profile fastest = one_step(step);
     for (int i = 1; i < (is_quick() ? 2 : 5); ++i)

@@ -3,7 +3,7 @@
 
 Prints one JSON object: seconds a step, and the parts of a step; with --interactive, prints "ready" and then does one
 step for each line of its input, answering with the seconds of its parts. The model is the one of
-benchmarks/gpt2_step.cpp: tied embeddings, learned positions, pre-norm blocks, tanh GELU, no dropout; AdamW with weight decay.
+benchmarks/gpt2_step.h: tied embeddings, learned positions, pre-norm blocks, tanh GELU, no dropout; AdamW with weight decay.
 
     gpt2_torch.py --steps 5
 """

@@ -288,7 +288,7 @@ TEST(GgufCheckpoint, RotaryScalingIsFoundFromItsDivisors) {
         };
         const std::vector<float> plain = frequencies({});
         std::vector<float> divisors =
-            frequencies({.kind = ops::RopeScalingKind::Llama3, .factor = 8, .original_length = length});
+            frequencies({.kind = ops::RopeScalingKind::ByWavelength, .factor = 8, .original_length = length});
         for (std::size_t i = 0; i < plain.size(); ++i) divisors[i] = plain[i] / divisors[i];
         builder.tensor("rope_freqs.weight", Tensor::from(divisors, {8}));
         const Config rope = gguf_checkpoint(builder.parse()).config.section("rope_parameters");
@@ -296,9 +296,9 @@ TEST(GgufCheckpoint, RotaryScalingIsFoundFromItsDivisors) {
         EXPECT_NEAR(rope.number("factor"), 8, 1e-4);
         // Another length may give the same frequencies; the file cannot tell them apart, and nothing else counts.
         const std::vector<float> expected =
-            frequencies({.kind = ops::RopeScalingKind::Llama3, .factor = 8, .original_length = length});
+            frequencies({.kind = ops::RopeScalingKind::ByWavelength, .factor = 8, .original_length = length});
         const std::vector<float> found =
-            frequencies({.kind = ops::RopeScalingKind::Llama3,
+            frequencies({.kind = ops::RopeScalingKind::ByWavelength,
                          .factor = rope.number("factor"),
                          .original_length = rope.integer("original_max_position_embeddings")});
         for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], expected[i] * 2e-4);

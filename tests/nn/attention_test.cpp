@@ -258,6 +258,21 @@ TEST(DotProductAttention, WhatCrossAttentionLookedAtMixesTheValues) {
     for (const double total : ops::sum(seen[1], {2}).to_vector<double>()) EXPECT_NEAR(total, 1, 1e-12);
 }
 
+TEST(DotProductAttention, CrossAttentionLooksAtNoPadding) {
+    DotProductAttention module({.width = 6, .heads = 1, .memory_width = 5});
+    randomise(module);
+    const Tensor x = random_tensor({2, 3, 6}, 1), memory = random_tensor({2, 4, 5}, 2);
+    ops::AttentionMask mask;
+    mask.lengths = Tensor::from<std::int64_t>({4, 2}, {2});
+    std::vector<Tensor> seen;
+    Context context;
+    context.cross_attention = &seen;
+    const Tensor out = module.attend(x, module.project(memory, {}), mask, context);
+    EXPECT_LE(relative_error(module.output.forward(ops::matmul(seen[0], module.value.forward(memory))), out), 1e-12);
+    for (const double weight : ops::slice(ops::slice(seen[0], 0, 1, 2), 2, 2, 4).to_vector<double>())
+        EXPECT_EQ(weight, 0);
+}
+
 TEST(DotProductAttention, SettingsThatDoNotFitAreErrors) {
     EXPECT_THROW(DotProductAttention({.width = 10, .heads = 3}), Error);
     EXPECT_THROW(DotProductAttention({.width = 12, .heads = 6, .kv_heads = 4}), Error);

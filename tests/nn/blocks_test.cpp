@@ -34,7 +34,7 @@ std::unique_ptr<PositionWise> feed_forward() {
     return std::make_unique<FeedForward>(
         FeedForwardSettings{.width = block_width, .hidden = 20, .activation = Activation::Silu, .gated = true});
 }
-std::unique_ptr<Layer> norm() { return std::make_unique<RmsNorm>(block_width); }
+std::unique_ptr<Norm> norm() { return std::make_unique<RmsNorm>(block_width); }
 
 BlockParts parts(bool sandwich = false, double dropout = 0) {
     BlockParts made{attention(dropout), feed_forward(), norm(), norm(), nullptr, nullptr, dropout};
@@ -62,6 +62,19 @@ void expect_formula(Opened<B>& block, const std::function<Tensor(const Tensor&)>
     const Tensor x = random_tensor({2, 5, block_width}, 3);
     EXPECT_LE(relative_error(block.forward(x, causal), formula(x)), 1e-12);
     expect_gradients(block, [&] { return weighted_total(block.forward(x, causal)); });
+}
+
+TEST(Norm, OfASumIsTheNormOfThatSum) {
+    const Tensor x = random_tensor({2, 3, block_width}, 1, -1, 1, DType::F32);
+    const Tensor residual = random_tensor({2, 3, block_width}, 2, -1, 1, DType::F32);
+    LayerNorm layer(block_width);
+    RmsNorm plain(block_width), shifted(block_width, 1e-5, NormWeight::OnePlus);
+    for (Norm* norm : std::initializer_list<Norm*>{&layer, &plain, &shifted}) {
+        randomise(*norm);
+        const ops::AddNorm both = norm->add_forward(x, residual);
+        EXPECT_TRUE(same_bits(both.sum, ops::add(x, residual)));
+        EXPECT_TRUE(same_bits(both.normed, norm->forward(both.sum)));
+    }
 }
 
 TEST(Block, PreNorm) {

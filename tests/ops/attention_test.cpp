@@ -9,7 +9,7 @@
 #include "support/op_case.h"
 #include "tessera/core/memory.h"
 #include "tessera/core/parallel.h"
-#include "tessera/ops/longformer_attention.h"
+#include "tessera/ops/global_local_attention.h"
 #include "tessera/ops/views.h"
 #include "tessera/tensor/tape.h"
 
@@ -245,21 +245,21 @@ TEST(Attention, MemoryIsLinear) {
     EXPECT_LE(large, std::int64_t{8} * 2048 * 2048 * 4 / 10);
 }
 
-TEST(LongformerAttention, ErrorsNameTheOpAndTheShapes) {
+TEST(GlobalLocalAttention, ErrorsNameTheOpAndTheShapes) {
     const Tensor x = tensor({1, 6, 2, 4}, 1), y = tensor({1, 7, 2, 4}, 1);
-    expect_attention_error([&] { ops::longformer_attention(x, y, x, x, x, x, {.window = 2}); }, "(1, 7, 2, 4)");
-    expect_attention_error([&] { ops::longformer_attention(x, x, x, x, x, x, {.window = 3}); }, "window 3");
-    expect_attention_error([&] { ops::longformer_attention(x, x, x, x, x, x, {.window = 2, .global_tokens = x}); },
+    expect_attention_error([&] { ops::global_local_attention(x, y, x, x, x, x, {.window = 2}); }, "(1, 7, 2, 4)");
+    expect_attention_error([&] { ops::global_local_attention(x, x, x, x, x, x, {.window = 3}); }, "window 3");
+    expect_attention_error([&] { ops::global_local_attention(x, x, x, x, x, x, {.window = 2, .global_tokens = x}); },
                            "bool");
-    expect_attention_error([&] { ops::longformer_attention(x, x, x, x, x, x, {.window = 2, .lengths = x}); },
+    expect_attention_error([&] { ops::global_local_attention(x, x, x, x, x, x, {.window = 2, .lengths = x}); },
                            "lengths");
 }
 
 // With a window over everything and no global token it is plain attention.
-TEST(LongformerAttention, WideWindowIsPlainAttention) {
+TEST(GlobalLocalAttention, WideWindowIsPlainAttention) {
     const Inputs in(50);
     const Tensor out =
-        ops::longformer_attention(in.query, in.key, in.value, in.query, in.key, in.value, {.window = 100});
+        ops::global_local_attention(in.query, in.key, in.value, in.query, in.key, in.value, {.window = 100});
     EXPECT_LE(relative_error(out, attention(in.query, in.key, in.value)), 1e-6);
 }
 

@@ -34,20 +34,6 @@ Tensor plain_sigmoid(const Tensors& in) {
     return from_doubles({total / static_cast<double>(logits.size())}, {});
 }
 
-Tensor plain_softmax(const Tensors& in) {
-    const auto logits = plain_logits(in[0], in[1], std::exp(in[2].item()), 0);
-    double total = 0;
-    for (std::size_t i = 0; i < logits.size(); ++i) {
-        double over_row = 0, over_column = 0;
-        for (std::size_t j = 0; j < logits.size(); ++j) {
-            over_row += std::exp(logits[i][j]);
-            over_column += std::exp(logits[j][i]);
-        }
-        total += std::log(over_row) + std::log(over_column) - 2 * logits[i][i];
-    }
-    return from_doubles({total / 2 / static_cast<double>(logits.size())}, {});
-}
-
 Tensor plain_normalise(const Tensor& x, double eps) {
     auto values = x.to_vector<double>();
     const auto width = static_cast<std::size_t>(x.size(-1));
@@ -71,12 +57,6 @@ const RegisterCases losses_cases{[](Cases& out) {
                  .op = [](const Tensors& in) { return Tensors{ops::sigmoid_contrastive(in[0], in[1], in[2], in[3])}; },
                  .reference = [](const Tensors& in) { return Tensors{plain_sigmoid(in)}; },
                  .cuda = true});
-        if (n > 1)  // with one pair there is nothing to choose: loss and gradients are 0
-            out.add({.name = text_of("softmax_contrastive/", n),
-                     .inputs = {{.shape = {n, 9}}, {.shape = {n, 9}}, {.shape = {}, .low = 0.3, .high = 1}},
-                     .op = [](const Tensors& in) { return Tensors{ops::softmax_contrastive(in[0], in[1], in[2])}; },
-                     .reference = [](const Tensors& in) { return Tensors{plain_softmax(in)}; },
-                     .cuda = true});
         if (n > 1)  // one value becomes its sign, and its gradient 0 up to rounding
             out.add({.name = text_of("l2_normalise/", n),
                      .inputs = {{.shape = {2, 3, n}}},

@@ -59,19 +59,18 @@ TEST(Recurrent, MatchesTheGoldens) {
     }
 }
 
-TEST(Recurrent, CellsStepByStepGiveTheSequence) {
+TEST(Recurrent, StepsOneByOneGiveTheSequence) {
     const Tensor x = random_tensor({3, 4, 5}, 9);
-    const auto at = [&](std::int64_t t) { return ops::select(x, 1, t); };
-    Tensor simple, gated;
-    ops::LstmState memory;
+    ops::RecurrentResult simple, gated, memory;
     for (std::int64_t t = 0; t < 4; ++t) {
-        simple = ops::rnn_cell(at(t), simple, random_weights(1, 5, 7), ops::RnnActivation::Relu);
-        gated = ops::gru_cell(at(t), gated, random_weights(3, 5, 7));
-        memory = ops::lstm_cell(at(t), memory, random_weights(4, 5, 7));
+        const Tensor step = ops::slice(x, 1, t, t + 1);
+        simple = ops::rnn(step, random_weights(1, 5, 7), {.initial_state = simple.state}, ops::RnnActivation::Relu);
+        gated = ops::gru(step, random_weights(3, 5, 7), {.initial_state = gated.state});
+        memory = ops::lstm(step, random_weights(4, 5, 7), {.initial_state = memory.state, .initial_cell = memory.cell});
     }
     const auto relu = ops::rnn(x, random_weights(1, 5, 7), {}, ops::RnnActivation::Relu);
-    EXPECT_LE(relative_error(simple, relu.state), 1e-14);
-    EXPECT_LE(relative_error(gated, ops::gru(x, random_weights(3, 5, 7)).state), 1e-14);
+    EXPECT_LE(relative_error(simple.state, relu.state), 1e-14);
+    EXPECT_LE(relative_error(gated.state, ops::gru(x, random_weights(3, 5, 7)).state), 1e-14);
     const ops::RecurrentResult lstm = ops::lstm(x, random_weights(4, 5, 7));
     EXPECT_LE(relative_error(memory.state, lstm.state), 1e-14);
     EXPECT_LE(relative_error(memory.cell, lstm.cell), 1e-14);
@@ -155,7 +154,6 @@ TEST(Recurrent, ReportsWhatDoesNotFit) {
     EXPECT_THROW(ops::gru(x, weights, {.initial_cell = Tensor::zeros({3, 7}, DType::F64)}), Error);
     EXPECT_THROW(ops::gru(x, weights, {.lengths = Tensor::zeros({4}, DType::I64)}), Error);
     EXPECT_THROW(ops::gru(x, weights, {.lengths = Tensor::zeros({3}, DType::I32)}), Error);
-    EXPECT_THROW(ops::gru_cell(x, Tensor(), weights), Error);
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ TEST(RopeFrequencies, YarnMagnitude) {
 }
 
 TEST(RopeFrequencies, Llama3) {
-    const RopeScaling scaling{.kind = RopeScalingKind::Llama3, .factor = 8, .original_length = 8192};
+    const RopeScaling scaling{.kind = RopeScalingKind::ByWavelength, .factor = 8, .original_length = 8192};
     const auto values = frequencies(128, 500000, scaling), unscaled = frequencies(128, 500000, {});
     int kept = 0, divided = 0, between = 0;
     for (std::size_t j = 0; j < values.size(); ++j) {
@@ -141,7 +141,7 @@ TEST(RopeFrequencies, Llama3) {
 
 TEST(RopeFrequencies, FactorOneChangesNothing) {
     for (const auto kind :
-         {RopeScalingKind::Linear, RopeScalingKind::DynamicNtk, RopeScalingKind::Llama3, RopeScalingKind::Yarn}) {
+         {RopeScalingKind::Linear, RopeScalingKind::DynamicNtk, RopeScalingKind::ByWavelength, RopeScalingKind::Yarn}) {
         const auto values = frequencies(64, 10000, {.kind = kind, .factor = 1, .original_length = 4096});
         expect_pairs(values, [](double j) { return plain(10000, 64, j); });
     }

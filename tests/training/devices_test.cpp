@@ -24,7 +24,7 @@ MakeOptimizer maker(const Options& options) {
     return [=](const ParameterBuffer& buffer) { return std::make_unique<Kind>(buffer, options); };
 }
 
-const std::map<std::string, MakeOptimizer> every_optimizer_there = {
+const std::map<std::string, MakeOptimizer> optimizer_makers = {
     {"sgd", maker<Sgd>(SgdOptions{.weight_decay = 0.1})},
     {"sgd momentum", maker<Sgd>(SgdOptions{.momentum = 0.9, .weight_decay = 0.1})},
     {"sgd nesterov", maker<Sgd>(SgdOptions{.momentum = 0.9, .nesterov = true})},
@@ -58,7 +58,7 @@ std::vector<Tensor> trained(const MakeOptimizer& make, DType dtype, Device devic
 
 TEST(OptimizerOnCuda, StepsAsTheCpu) {
     if (!available(DeviceKind::CUDA)) GTEST_SKIP() << "no CUDA device";
-    for (const auto& [name, make] : every_optimizer_there)
+    for (const auto& [name, make] : optimizer_makers)
         for (const auto& [dtype, tolerance] :
              {std::pair{DType::F64, 1e-12}, {DType::F32, 1e-6}, {DType::BF16, 2e-3}, {DType::F16, 3e-4}}) {
             const std::vector<Tensor> here = trained(make, dtype, cpu), there = trained(make, dtype, cuda);

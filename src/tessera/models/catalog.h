@@ -18,9 +18,6 @@ Config config_named(const std::string& folder_file_or_preset);
 std::vector<const Architecture*> catalog();                 // by name
 const Architecture& architecture_of(const Config& config);  // throws naming the model_type and those that are known
 
-// The model_type of the one architecture whose reference is plain torch, not a folder of the Hub.
-inline constexpr const char* parallel_decoder_type = "palm";
-
 // A model without memory: its shapes only.
 std::unique_ptr<Model> build(const Config& config);
 // A model with random weights of this dtype, as training from scratch begins; the same for the same seed.

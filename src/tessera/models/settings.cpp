@@ -180,7 +180,7 @@ ops::RopeScaling read_scaling(const Config& config, const Config& rope) {
         scaling.kind = Kind::Yarn;
         read_yarn(rope, scaling);
     } else if (type == "llama3") {
-        scaling.kind = Kind::Llama3;
+        scaling.kind = Kind::ByWavelength;
         scaling.low_frequency_factor = above_zero(rope, "low_freq_factor", rope.number("low_freq_factor"));
         scaling.high_frequency_factor = above_zero(rope, "high_freq_factor", rope.number("high_freq_factor"));
         if (scaling.low_frequency_factor >= scaling.high_frequency_factor)

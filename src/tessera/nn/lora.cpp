@@ -4,6 +4,7 @@
 
 #include "tessera/ops/binary.h"
 #include "tessera/ops/cast.h"
+#include "tessera/ops/compute_dtype.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/matmul.h"
 #include "tessera/ops/random.h"
@@ -15,7 +16,7 @@ Lora::Lora(const Linear& base, const LoraSettings& settings, RandomKey key) {
     const std::int64_t in = base.in_width(), out = base.out_width(), rank = settings.rank;
     check(rank >= 1 && rank <= std::min(in, out), "lora: rank ", rank, " does not fit a weight of shape ",
           base.weight.shape());
-    const DType dtype = base.weight.dtype() == DType::F64 ? DType::F64 : DType::F32;
+    const DType dtype = ops::compute_dtype(base.weight.dtype());
     const double bound = 1 / std::sqrt(static_cast<double>(in));  // as nn.Linear starts
     down = ops::uniform({rank, in}, -bound, bound, key, dtype).to(base.weight.device());
     up = Tensor::zeros({out, rank}, dtype, base.weight.device());

@@ -2,6 +2,7 @@
 
 #include "tessera/kernels/additive_attention.h"
 #include "tessera/ops/binary.h"
+#include "tessera/ops/compute_dtype.h"
 #include "tessera/ops/matmul.h"
 #include "tessera/ops/views.h"
 #include "tessera/tensor/tape.h"
@@ -27,7 +28,7 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& w_v, c
 }
 
 Tensor attention_weights(const Tensor& query, const Tensor& key, const Tensor& w_v, const Tensor& lengths) {
-    const DType given = query.dtype(), dtype = given == DType::F64 ? DType::F64 : DType::F32;
+    const DType given = query.dtype(), dtype = compute_dtype(given);
     const auto ready = [&](const Tensor& x) { return x.detach().to(dtype).contiguous(); };
     const Tensor q = ready(query), k = ready(key), w = ready(w_v);
     const Tensor reach = lengths.defined() ? lengths.contiguous() : Tensor();

@@ -1,6 +1,7 @@
 // What the attention ops share in preparing tensors for the kernels.
 #pragma once
 
+#include "tessera/ops/compute_dtype.h"
 #include "tessera/tensor/tensor.h"
 
 namespace tessera::ops {
@@ -10,8 +11,5 @@ inline Tensor with_dense_rows(const Tensor& x) {
     const Tensor plain = x.detach();
     return plain.size(3) <= 1 || plain.stride(3) == 1 ? plain : plain.clone();
 }
-
-// In which sums of this dtype are held.
-inline DType compute_dtype(DType dtype) { return dtype == DType::F64 ? DType::F64 : DType::F32; }
 
 }  // namespace tessera::ops

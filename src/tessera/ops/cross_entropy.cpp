@@ -7,14 +7,13 @@
 #include "tessera/kernels/gemm.h"
 #include "tessera/ops/binary.h"
 #include "tessera/ops/cast.h"
+#include "tessera/ops/compute_dtype.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/views.h"
 #include "tessera/tensor/tape.h"
 
 namespace tessera::ops {
 namespace {
-
-DType loss_dtype(DType dtype) { return dtype == DType::F64 ? DType::F64 : DType::F32; }
 
 void check_targets(const char* op, const Tensor& rows, const Tensor& targets) {
     check(targets.dtype() == DType::I64, op, ": targets must be i64, not ", targets.dtype());
@@ -47,7 +46,7 @@ class ChunkedLoss {
           weight_(weight),
           targets_(targets),
           rule_{options.ignore_index, options.label_smoothing, options.z_loss, options.soft_cap},
-          dtype_(loss_dtype(x.dtype())),
+          dtype_(compute_dtype(x.dtype())),
           chunk_(chunk_rows(options.chunk)) {}
 
     // The sum of the losses; fills the gradients that are wanted.
@@ -112,7 +111,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEnt
     check(logits.rank() >= 1 && logits.size(-1) > 0, "cross_entropy: logits of ", logits.shape(), " have no classes");
     check_targets("cross_entropy", logits, targets);
     const Tensor rows = rows_of(logits), classes = reshape(targets, {rows.size(0)});
-    const DType dtype = loss_dtype(logits.dtype());
+    const DType dtype = compute_dtype(logits.dtype());
     const Tensor scale = row_scale(classes, rows.size(1), options.ignore_index, options.reduction, dtype);
     const kernels::CrossEntropyRule rule{options.ignore_index, options.label_smoothing, options.z_loss};
     const Tensor losses = Tensor::empty({rows.size(0)}, dtype, logits.device()), log_sums = losses.empty_like();
@@ -144,7 +143,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
     check_targets("linear_cross_entropy", x, targets);
     const Tensor rows = rows_of(x), classes = reshape(targets, {rows.size(0)});
     const Tensor scale =
-        row_scale(classes, weight.size(0), options.ignore_index, options.reduction, loss_dtype(x.dtype()));
+        row_scale(classes, weight.size(0), options.ignore_index, options.reduction, compute_dtype(x.dtype()));
     ChunkedLoss chunks(rows, weight.detach(), classes, options);
     const Tensor total = chunks.run(recording() && x.requires_grad(), recording() && weight.requires_grad());
     return record("linear_cross_entropy", mul(total, scale), {x, weight},

@@ -2,6 +2,7 @@
 
 #include "tessera/kernels/gather.h"
 #include "tessera/ops/binary.h"
+#include "tessera/ops/compute_dtype.h"
 #include "tessera/ops/views.h"
 #include "tessera/tensor/tape.h"
 
@@ -18,7 +19,6 @@ void check_index(const char* who, const Tensor& x, int dim, const Tensor& index)
 }
 
 // Sums of 16-bit values are kept in f32 until they are complete.
-DType sum_dtype(DType dtype) { return dtype == DType::F64 ? DType::F64 : DType::F32; }
 
 Tensor corner(Tensor x, const Shape& shape) {
     for (int i = 0; i < shape.rank(); ++i) x = slice(x, i, 0, shape[i]);
@@ -37,7 +37,7 @@ Tensor gather(const Tensor& x, int dim, const Tensor& index) {
     const Tensor out = Tensor::empty(index.shape(), x.dtype(), x.device());
     kernels::gather.on(x.device())(x.view(), dim, index.view(), out.view());
     return record("gather", out, {x}, [dim, index, shape = x.shape()](const Tensor& gradient) -> Gradients {
-        const Tensor sums = Tensor::zeros(shape, sum_dtype(gradient.dtype()), gradient.device());
+        const Tensor sums = Tensor::zeros(shape, compute_dtype(gradient.dtype()), gradient.device());
         add_at(sums, dim, index, gradient);
         return {sums.to(gradient.dtype())};
     });
@@ -51,7 +51,7 @@ Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& 
     bool fits = index.rank() == source.rank();
     for (int i = 0; fits && i < index.rank(); ++i) fits = index.shape()[i] <= source.shape()[i];
     check(fits, "scatter_add: an index of ", index.shape(), " does not fit a source of ", source.shape());
-    const Tensor sums = Tensor::empty(x.shape(), sum_dtype(x.dtype()), x.device());
+    const Tensor sums = Tensor::empty(x.shape(), compute_dtype(x.dtype()), x.device());
     sums.copy_from(x.detach());
     add_at(sums, dim, index, corner(source.detach(), index.shape()));
     return record("scatter_add", sums.to(x.dtype()), {x, source},

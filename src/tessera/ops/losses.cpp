@@ -5,14 +5,12 @@
 #include "tessera/kernels/contrastive.h"
 #include "tessera/kernels/gemm.h"
 #include "tessera/ops/binary.h"
-#include "tessera/ops/cross_entropy.h"
+#include "tessera/ops/compute_dtype.h"
 #include "tessera/ops/views.h"
 #include "tessera/tensor/tape.h"
 
 namespace tessera::ops {
 namespace {
-
-DType loss_dtype(DType dtype) { return dtype == DType::F64 ? DType::F64 : DType::F32; }
 
 void check_alike(const char* op, const Tensor& a, const Tensor& b) {
     check(a.shape() == b.shape(), op, ": shapes ", a.shape(), " and ", b.shape(), " differ");
@@ -30,7 +28,7 @@ void check_pairs(const char* op, const Tensor& image, const Tensor& text, const 
 
 // image · textᵀ, kept in f32 for 16-bit features: scaled by 100, bf16 would leave steps of a half.
 Tensor similarities(const Tensor& image, const Tensor& text) {
-    const Tensor out = Tensor::empty({image.size(0), text.size(0)}, loss_dtype(image.dtype()), image.device());
+    const Tensor out = Tensor::empty({image.size(0), text.size(0)}, compute_dtype(image.dtype()), image.device());
     const auto gemm = kernels::gemm.on(image.device());
     const Tensor left = image.detach(), right = text.detach();
     gemm(left.view(), transpose(right, 0, 1).view(), {}, out.view(), {});
@@ -86,7 +84,7 @@ Tensor pair_sigmoid(const Tensor& logits) {
 Tensor mse(const Tensor& a, const Tensor& b) {
     check_alike("mse", a, b);
     check(a.elements() > 0, "mse: no elements in ", a.shape());
-    const DType dtype = loss_dtype(a.dtype());
+    const DType dtype = compute_dtype(a.dtype());
     const Tensor difference = sub(a.detach().to(dtype), b.detach().to(dtype));
     const double share = 1.0 / static_cast<double>(a.elements());
     return record(
@@ -104,20 +102,13 @@ Tensor sigmoid_contrastive(const Tensor& image, const Tensor& text, const Tensor
     return pair_sigmoid(add_scalar(scale_by_exp(similarities(image, text), log_scale), bias));
 }
 
-Tensor softmax_contrastive(const Tensor& image, const Tensor& text, const Tensor& log_scale) {
-    check_pairs("softmax_contrastive", image, text, log_scale);
-    const Tensor logits = scale_by_exp(similarities(image, text), log_scale);
-    const Tensor targets = Tensor::arange(image.size(0), DType::I64, image.device());
-    return scale(add(cross_entropy(logits, targets), cross_entropy(transpose(logits, 0, 1), targets)), 0.5);
-}
-
 Tensor l2_normalise(const Tensor& x, double eps) {
     check(x.rank() >= 1, "l2_normalise: a scalar has no rows");
     check(eps > 0, "l2_normalise: eps ", eps, " must be positive");
     const std::int64_t width = x.size(-1), count = width ? x.elements() / width : 0;
     const auto as_rows = [=](const Tensor& tensor) { return reshape(tensor, {count, width}).contiguous(); };
     const Tensor rows = as_rows(x.detach()), out = rows.empty_like();
-    const Tensor inverse_norms = Tensor::empty({count}, loss_dtype(x.dtype()), x.device());
+    const Tensor inverse_norms = Tensor::empty({count}, compute_dtype(x.dtype()), x.device());
     kernels::l2_normalise.on(x.device())(rows.view(), eps, out.view(), inverse_norms.view());
     return record("l2_normalise", reshape(out, x.shape()), {x},
                   [out, inverse_norms, eps, as_rows, shape = x.shape()](const Tensor& gradient) -> Gradients {

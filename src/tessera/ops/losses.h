@@ -7,13 +7,10 @@ namespace tessera::ops {
 
 Tensor mse(const Tensor& a, const Tensor& b);  // the mean of (a − b)²
 
-// Contrastive losses over N pairs: row i of image (N, W) belongs to row i of text (N, W). Features are taken as given;
-// both papers normalise them first. Similarities are scaled by exp(log_scale ()).
-
-// SigLIP (Zhai et al. 2023): each of the N² pairs is its own yes-or-no question; the sum over all pairs divided by N.
+// The contrastive loss of SigLIP (Zhai et al. 2023) over N pairs: row i of image (N, W) belongs to row i of text (N,
+// W). Features are taken as given; the paper normalises them first. Similarities are scaled by exp(log_scale ()) and
+// shifted by `bias`; each of the N² pairs is its own yes-or-no question, and the sum over all pairs is divided by N.
 Tensor sigmoid_contrastive(const Tensor& image, const Tensor& text, const Tensor& log_scale, const Tensor& bias);
-// CLIP (Radford et al. 2021): each image picks its text and each text its image; the mean of both cross entropies.
-Tensor softmax_contrastive(const Tensor& image, const Tensor& text, const Tensor& log_scale);
 
 // Rows (the last dimension) divided by max(their length, eps).
 Tensor l2_normalise(const Tensor& x, double eps = 1e-12);

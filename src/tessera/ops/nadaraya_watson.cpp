@@ -1,5 +1,6 @@
 #include "tessera/ops/nadaraya_watson.h"
 
+#include "tessera/ops/compute_dtype.h"
 #include "tessera/ops/matmul.h"
 #include "tessera/ops/views.h"
 #include "tessera/tensor/tape.h"
@@ -28,7 +29,7 @@ void check_operands(const Tensor& queries, const Tensor& keys, const Tensor& val
 
 // queries (B, Q, D), keys (B, K, D) → (B, Q, K)
 Tensor pooling_weights(const Tensor& queries, const Tensor& keys, PoolingKernel kernel, double width) {
-    const DType given = queries.dtype(), dtype = given == DType::F64 ? DType::F64 : DType::F32;
+    const DType given = queries.dtype(), dtype = compute_dtype(given);
     const auto ready = [&](const Tensor& x) { return x.detach().to(dtype).contiguous(); };
     const Tensor q = ready(queries), k = ready(keys);
     const Tensor weights = Tensor::empty({q.size(0), q.size(1), k.size(1)}, dtype, q.device());

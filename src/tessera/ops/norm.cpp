@@ -1,6 +1,9 @@
 #include "tessera/ops/norm.h"
 
+#include <array>
+
 #include "tessera/kernels/norm.h"
+#include "tessera/ops/compute_dtype.h"
 #include "tessera/tensor/tape.h"
 
 namespace tessera::ops {
@@ -42,7 +45,7 @@ Statistics run_forward(const Norm& norm, const Tensor& x, const Tensor& residual
                        const Tensor& bias, const Tensor& out, const Tensor& sum) {
     Shape rows;
     for (int i = 0; i + 1 < x.rank(); ++i) rows.push_back(x.shape()[i]);
-    const DType dtype = x.dtype() == DType::F64 ? DType::F64 : DType::F32;
+    const DType dtype = compute_dtype(x.dtype());
     Statistics statistics;
     if (norm.centred) statistics.mean = Tensor::empty(rows, dtype, x.device());
     statistics.rstd = Tensor::empty(rows, dtype, x.device());
@@ -112,6 +115,7 @@ AddNorm add_and_normalise(const Norm& norm, const Tensor& x, const Tensor& resid
     check_residual(norm, x, residual);
     const Tensor out = x.empty_like(), sum = x.empty_like();
     const Statistics statistics = run_forward(norm, x, residual, weight, bias, out, sum);
+    if (const std::array inputs{x, residual, weight, bias}; !is_recorded(inputs)) return {out, sum};
     const Saved saved{norm,          sum.detach(), weight.detach(), statistics, wants(x) || wants(residual),
                       wants(weight), wants(bias)};
     const auto outputs =

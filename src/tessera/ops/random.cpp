@@ -71,18 +71,4 @@ Tensor normal(const Shape& shape, double mean, double stddev, RandomKey key, DTy
     });
 }
 
-Tensor truncated_normal(const Shape& shape, double mean, double stddev, RandomKey key, DType dtype, Device device) {
-    check(stddev >= 0, "truncated_normal: the standard deviation must not be negative, as is ", stddev);
-    return make("truncated_normal", shape, dtype, device, [=](std::uint64_t index) {
-        Values values = standard_normal(key, index);
-        for (int i = 0; i < block; ++i) {
-            // Each new draw comes from a key of its own, at this element's place.
-            for (std::uint64_t attempt = 0; std::fabs(values.of[i]) > 2; ++attempt)
-                values.of[i] = standard_normal(key.child(attempt), index).of[i];
-            values.of[i] = mean + stddev * values.of[i];
-        }
-        return values;
-    });
-}
-
 }  // namespace tessera::ops

@@ -12,8 +12,5 @@ Tensor uniform(const Shape& shape, double low, double high, RandomKey key, DType
                Device device = cpu);
 Tensor normal(const Shape& shape, double mean, double stddev, RandomKey key, DType dtype = DType::F32,
               Device device = cpu);
-// A normal distribution cut off at two standard init_stds: values beyond are drawn again.
-Tensor truncated_normal(const Shape& shape, double mean, double stddev, RandomKey key, DType dtype = DType::F32,
-                        Device device = cpu);
 
 }  // namespace tessera::ops

@@ -3,6 +3,7 @@
 #include "tessera/kernels/gemm.h"
 #include "tessera/kernels/recurrent.h"
 #include "tessera/ops/binary.h"
+#include "tessera/ops/compute_dtype.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/matmul.h"
 #include "tessera/ops/views.h"
@@ -187,7 +188,7 @@ Tensor project(const Tensor& x, const RecurrentWeights& weights, DType dtype) {
 RecurrentResult run(const Cell& cell, const Tensor& x, const RecurrentWeights& weights,
                     const RecurrentOptions& options) {
     check_operands(cell, x, weights, options);
-    const DType given = x.dtype(), dtype = given == DType::F64 ? DType::F64 : DType::F32;
+    const DType given = x.dtype(), dtype = compute_dtype(given);
     const Tensor projected = project(x, weights, dtype);
     const std::vector<Tensor> inputs{projected, weights.hidden, weights.hidden_bias, options.initial_state,
                                      options.initial_cell};
@@ -215,12 +216,6 @@ RecurrentResult run(const Cell& cell, const Tensor& x, const RecurrentWeights& w
     return {outputs[0], outputs[1], cell.has_cell ? outputs[2] : Tensor()};
 }
 
-// x (B, I) as a sequence of one step.
-Tensor one_step(const char* name, const Tensor& x) {
-    check(x.rank() == 2, name, ": needs x (batch, width), not ", x.shape());
-    return reshape(x, {x.size(0), 1, x.size(1)});
-}
-
 }  // namespace
 
 RecurrentResult rnn(const Tensor& x, const RecurrentWeights& weights, const RecurrentOptions& options,
@@ -234,20 +229,6 @@ RecurrentResult gru(const Tensor& x, const RecurrentWeights& weights, const Recu
 
 RecurrentResult lstm(const Tensor& x, const RecurrentWeights& weights, const RecurrentOptions& options) {
     return run(lstm_parts, x, weights, options);
-}
-
-Tensor rnn_cell(const Tensor& x, const Tensor& state, const RecurrentWeights& weights, RnnActivation activation) {
-    return rnn(one_step("rnn_cell", x), weights, {.initial_state = state}, activation).state;
-}
-
-Tensor gru_cell(const Tensor& x, const Tensor& state, const RecurrentWeights& weights) {
-    return gru(one_step("gru_cell", x), weights, {.initial_state = state}).state;
-}
-
-LstmState lstm_cell(const Tensor& x, const LstmState& state, const RecurrentWeights& weights) {
-    const RecurrentResult result =
-        lstm(one_step("lstm_cell", x), weights, {.initial_state = state.state, .initial_cell = state.cell});
-    return {result.state, result.cell};
 }
 
 }  // namespace tessera::ops

@@ -39,13 +39,4 @@ RecurrentResult rnn(const Tensor& x, const RecurrentWeights& weights, const Recu
 RecurrentResult gru(const Tensor& x, const RecurrentWeights& weights, const RecurrentOptions& options = {});
 RecurrentResult lstm(const Tensor& x, const RecurrentWeights& weights, const RecurrentOptions& options = {});
 
-// One step. x (B, I), state and cell (B, H) or undefined for zero.
-struct LstmState {
-    Tensor state = {}, cell = {};
-};
-Tensor rnn_cell(const Tensor& x, const Tensor& state, const RecurrentWeights& weights,
-                RnnActivation activation = RnnActivation::Tanh);
-Tensor gru_cell(const Tensor& x, const Tensor& state, const RecurrentWeights& weights);
-LstmState lstm_cell(const Tensor& x, const LstmState& state, const RecurrentWeights& weights);
-
 }  // namespace tessera::ops

@@ -3,6 +3,7 @@
 #include "tessera/kernels/gather.h"
 #include "tessera/kernels/reduce.h"
 #include "tessera/ops/binary.h"
+#include "tessera/ops/compute_dtype.h"
 #include "tessera/ops/views.h"
 #include "tessera/tensor/tape.h"
 
@@ -61,7 +62,7 @@ Tensor without(const Tensor& x, int dim) {
 
 // Zeros with the gradient at the places it was taken from; no place is taken twice.
 Tensor put_back(const Tensor& gradient, const Tensor& indices, int dim, const Shape& shape) {
-    const DType dtype = gradient.dtype() == DType::F64 ? DType::F64 : DType::F32;
+    const DType dtype = compute_dtype(gradient.dtype());
     const Tensor out = Tensor::zeros(shape, dtype, gradient.device());
     kernels::scatter_add.on(gradient.device())(dim, indices.view(), gradient.to(dtype).view(), out.view());
     return out.to(gradient.dtype());

@@ -72,7 +72,7 @@ double yarn_attention_factor(const RopeScaling& scaling) {
     return yarn_magnitude(scaling.factor);
 }
 
-void llama3(Values out, double theta, const RopeScaling& scaling) {
+void by_wavelength(Values out, double theta, const RopeScaling& scaling) {
     const auto original = static_cast<float>(scaling.original_length);
     const auto factor = static_cast<float>(scaling.factor);
     const auto low = static_cast<float>(scaling.low_frequency_factor);
@@ -116,7 +116,7 @@ void scaled(Values out, double theta, const RopeScaling& scaling, std::int64_t s
         case RopeScalingKind::Linear: return linear(out, theta, scaling.factor);
         case RopeScalingKind::DynamicNtk: return dynamic_ntk(out, theta, scaling, sequence_length);
         case RopeScalingKind::Yarn: return yarn(out, theta, scaling);
-        case RopeScalingKind::Llama3: return llama3(out, theta, scaling);
+        case RopeScalingKind::ByWavelength: return by_wavelength(out, theta, scaling);
         case RopeScalingKind::Longrope: return longrope(out, theta, scaling, sequence_length);
     }
     fail("rope_frequencies: unknown scaling kind ", static_cast<int>(scaling.kind));

@@ -12,17 +12,17 @@ namespace tessera::ops {
 
 enum class RopeScalingKind : std::uint8_t {
     None,
-    Linear,      // every frequency divided by factor (Chen et al. 2023)
-    DynamicNtk,  // a larger base once the sequence is longer than original_length
-    Yarn,        // slow pairs divided, fast ones kept, a ramp between (Peng et al. 2023)
-    Llama3,      // the same idea, with the ramp over wavelengths
-    Longrope     // every pair divided by a factor of its own, other ones past the original length (Ding et al. 2024)
+    Linear,        // every frequency divided by factor (Chen et al. 2023)
+    DynamicNtk,    // a larger base once the sequence is longer than original_length
+    Yarn,          // slow pairs divided, fast ones kept, a ramp between (Peng et al. 2023)
+    ByWavelength,  // the same idea, with the ramp over wavelengths
+    Longrope       // every pair divided by a factor of its own, other ones past the original length (Ding et al. 2024)
 };
 
 struct RopeScaling {
     RopeScalingKind kind = RopeScalingKind::None;
     double factor = 1;
-    std::int64_t original_length = 0;  // the context trained with; dynamic_ntk, yarn and llama3 need it
+    std::int64_t original_length = 0;  // the context trained with; dynamic_ntk, yarn and by_wavelength need it
 
     // yarn: pairs turning more than beta_fast times over the original length are kept, fewer than beta_slow divided.
     double beta_fast = 32, beta_slow = 1;
@@ -30,8 +30,8 @@ struct RopeScaling {
     double mscale = 0, mscale_all_dim = 0;        // magnitude(mscale) / magnitude(mscale_all_dim) where both are given
     bool truncate = true;                         // whether the ramp begins and ends at whole pairs
 
-    // llama3: wavelengths above original_length / low_frequency_factor are divided, those below
-    // original_length / high_frequency_factor kept.
+    // by_wavelength (llama3 in config.json): wavelengths above original_length / low_frequency_factor are divided,
+    // those below original_length / high_frequency_factor kept.
     double low_frequency_factor = 1, high_frequency_factor = 4;
 
     // longrope: one per pair.

@@ -4,12 +4,11 @@
 
 #include "tessera/kernels/routing.h"
 #include "tessera/ops/binary.h"
+#include "tessera/ops/compute_dtype.h"
 #include "tessera/tensor/tape.h"
 
 namespace tessera::ops {
 namespace {
-
-DType compute_dtype(DType dtype) { return dtype == DType::F64 ? DType::F64 : DType::F32; }
 
 void check_options(const Tensor& logits, const RoutingOptions& options) {
     check(logits.rank() == 2 && is_float(logits.dtype()), "route: needs float logits of (tokens, experts), not ",

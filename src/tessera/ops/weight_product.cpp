@@ -4,6 +4,7 @@
 
 #include "tessera/kernels/gemm.h"
 #include "tessera/kernels/quantised_gemv.h"
+#include "tessera/ops/compute_dtype.h"
 #include "tessera/ops/views.h"
 #include "tessera/tensor/tape.h"
 
@@ -12,8 +13,6 @@ namespace {
 
 // 4 MiB of f32: much is multiplied at once, and still near.
 constexpr std::int64_t panel_elements = std::int64_t{1} << 20;
-
-DType compute_dtype(DType dtype) { return dtype == DType::F64 ? DType::F64 : DType::F32; }
 
 // Calls body(first row, last row, those rows decoded) over a quantised weight.
 template <class Body>

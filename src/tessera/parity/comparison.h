@@ -43,6 +43,5 @@ void check_training_curve(const Case& run);
 void check_optimizers(const Case& run);
 void check_recurrent(const Case& run);
 void check_images(const Case& run);
-void check_plain_decoder(const Case& run);  // weights as "param.NAME", settings in the metadata
 
 }  // namespace tessera::parity

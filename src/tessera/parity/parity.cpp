@@ -24,7 +24,6 @@ constexpr Kind kinds[] = {
     {"training curve", "losses", check_training_curve},
     {"optimizer steps", "adamw.w10", check_optimizers},
     {"recurrent and additive", "additive.output", check_recurrent},
-    {"plain decoder", "param.embed", check_plain_decoder},
     {"pictures", "bicubic_224", check_images},
 };
 

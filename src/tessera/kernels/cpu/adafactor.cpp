@@ -14,11 +14,11 @@
 
 #include <hwy/highway.h>
 
-#include "tessera/kernels/cpu/over_vectors-inl.h"
+#include "tessera/kernels/cpu/row_math-inl.h"
 
 #ifndef TESSERA_ADAFACTOR_ROW
 #define TESSERA_ADAFACTOR_ROW
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 // A row's update: gradient · row_factor · column_factor, times `scale`.
 template <class T>
@@ -30,11 +30,11 @@ struct AdafactorRow {
     T keep;  // 1 − lr·weight_decay
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // columns += g² + ε; returns the row's sum of g² + ε.
@@ -62,36 +62,27 @@ HWY_INLINE double add_squares(const T* gradients, T epsilon, T* columns, std::in
 // Σ (gradient · column_factor)² over a row.
 template <class T>
 HWY_INLINE double update_squares(const AdafactorRow<T>& row, std::int64_t count) {
-    const hn::ScalableTag<T> d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    auto sums = hn::Zero(d);
-    std::int64_t i = 0;
-    for (; i + lanes <= count; i += lanes) {
-        const auto update = hn::Mul(hn::LoadU(d, row.gradients + i), hn::LoadU(d, row.column_factor + i));
-        sums = hn::MulAdd(update, update, sums);
-    }
-    double sum = hn::GetLane(hn::SumOfLanes(d, sums));
-    for (; i < count; ++i) {
-        const T update = row.gradients[i] * row.column_factor[i];
-        sum += update * update;
-    }
-    return sum;
+    return row::sum<T>(count, [&](auto at) HWY_ATTR {
+        const auto update = hn::Mul(at.load(row.gradients), at.load(row.column_factor));
+        return hn::Mul(update, update);
+    });
 }
 
 template <class T>
 struct ApplyAt {
     AdafactorRow<T> row;
 
-    template <class D>
-    HWY_INLINE void operator()(D d, std::int64_t i) const {
-        const auto factor = hn::Mul(hn::Set(d, row.row_factor), hn::LoadU(d, row.column_factor + i));
-        auto update = hn::Mul(hn::Mul(hn::LoadU(d, row.gradients + i), factor), hn::Set(d, row.scale));
+    template <class Place>
+    HWY_INLINE void operator()(Place at) const {
+        const row::Tag<T> d;
+        const auto factor = hn::Mul(hn::Set(d, row.row_factor), at.load(row.column_factor));
+        auto update = hn::Mul(hn::Mul(at.load(row.gradients), factor), hn::Set(d, row.scale));
         if (row.first_moment != nullptr) {
-            update = hn::MulAdd(hn::Set(d, row.beta1), hn::LoadU(d, row.first_moment + i),
-                                hn::Mul(hn::Set(d, row.rest1), update));
-            hn::StoreU(update, d, row.first_moment + i);
+            update =
+                hn::MulAdd(hn::Set(d, row.beta1), at.load(row.first_moment), hn::Mul(hn::Set(d, row.rest1), update));
+            at.store(update, row.first_moment);
         }
-        hn::StoreU(hn::Sub(hn::Mul(hn::LoadU(d, row.values + i), hn::Set(d, row.keep)), update), d, row.values + i);
+        at.store(hn::Sub(hn::Mul(at.load(row.values), hn::Set(d, row.keep)), update), row.values);
     }
 };
 
@@ -103,16 +94,14 @@ double add_squares_f64(const double* g, double epsilon, double* columns, std::in
 }
 double update_squares_f32(const AdafactorRow<float>& row, std::int64_t count) { return update_squares(row, count); }
 double update_squares_f64(const AdafactorRow<double>& row, std::int64_t count) { return update_squares(row, count); }
-void apply_f32(const AdafactorRow<float>& row, std::int64_t count) { over_vectors<float>(count, ApplyAt<float>{row}); }
-void apply_f64(const AdafactorRow<double>& row, std::int64_t count) {
-    over_vectors<double>(count, ApplyAt<double>{row});
-}
+void apply_f32(const AdafactorRow<float>& row, std::int64_t count) { row::walk<float>(count, ApplyAt<float>{row}); }
+void apply_f64(const AdafactorRow<double>& row, std::int64_t count) { row::walk<double>(count, ApplyAt<double>{row}); }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 HWY_EXPORT(add_squares_f32);
@@ -258,7 +247,7 @@ class Adafactor {
     double parameter_scale() const {
         if (!step_.scale_parameter) return 1;
         double squares = 0;
-        kernels::squared_norm.on(cpu)(buffers_.values, {&squares, DType::F64, cpu, {}, {}});
+        kernels::squared_norm.on(tessera::cpu)(buffers_.values, {&squares, DType::F64, tessera::cpu, {}, {}});
         return std::max(step_.epsilon_scale, std::sqrt(squares / static_cast<double>(buffers_.values.elements())));
     }
 
@@ -291,5 +280,5 @@ void adafactor_on_cpu(const AdafactorStep& step, const AdafactorBuffers& buffers
 const RegisterKernel register_adafactor{kernels::adafactor, DeviceKind::CPU, adafactor_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

@@ -15,11 +15,11 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
-#include "tessera/kernels/cpu/over_vectors-inl.h"
+#include "tessera/kernels/cpu/row_math-inl.h"
 
 #ifndef TESSERA_ADDITIVE_ROWS
 #define TESSERA_ADDITIVE_ROWS
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 // Some of the A elements of one query and one key, and what the pair's score gradient adds to.
 template <class T>
@@ -29,46 +29,36 @@ struct AdditivePair {
     T *query_gradient, *key_gradient, *w_v_gradient;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Σ w_v·tanh(query + key)
 template <class T>
 HWY_INLINE T score(const T* query, const T* key, const T* w_v, std::int64_t count) {
-    const hn::ScalableTag<T> d;
-    const hn::CappedTag<T, 1> one;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    auto sums = hn::Zero(d);
-    std::int64_t i = 0;
-    for (; i + lanes <= count; i += lanes) {
-        const auto squashed = hn::Tanh(d, hn::Add(hn::LoadU(d, query + i), hn::LoadU(d, key + i)));
-        sums = hn::MulAdd(hn::LoadU(d, w_v + i), squashed, sums);
-    }
-    T sum = hn::GetLane(hn::SumOfLanes(d, sums));
-    for (; i < count; ++i) {
-        const auto squashed = hn::Tanh(one, hn::Set(one, query[i] + key[i]));
-        sum += w_v[i] * hn::GetLane(squashed);
-    }
-    return sum;
+    const row::Tag<T> d;
+    return row::sum<T>(count, [&](auto at) HWY_ATTR {
+        return hn::Mul(at.load(w_v), hn::Tanh(d, hn::Add(at.load(query), at.load(key))));
+    });
 }
 
 template <class T>
 struct PairGradientAt {
     AdditivePair<T> pair;
 
-    template <class D>
-    HWY_INLINE void operator()(D d, std::int64_t i) const {
-        const auto squashed = hn::Tanh(d, hn::Add(hn::LoadU(d, pair.query + i), hn::LoadU(d, pair.key + i)));
+    template <class Place>
+    HWY_INLINE void operator()(Place at) const {
+        const row::Tag<T> d;
+        const auto squashed = hn::Tanh(d, hn::Add(at.load(pair.query), at.load(pair.key)));
         const auto gradient = hn::Set(d, pair.score_gradient);
         const auto slope = hn::NegMulAdd(squashed, squashed, hn::Set(d, T(1)));
-        const auto inner = hn::Mul(hn::Mul(gradient, hn::LoadU(d, pair.w_v + i)), slope);
-        hn::StoreU(hn::Add(hn::LoadU(d, pair.query_gradient + i), inner), d, pair.query_gradient + i);
-        hn::StoreU(hn::Add(hn::LoadU(d, pair.key_gradient + i), inner), d, pair.key_gradient + i);
-        hn::StoreU(hn::MulAdd(gradient, squashed, hn::LoadU(d, pair.w_v_gradient + i)), d, pair.w_v_gradient + i);
+        const auto inner = hn::Mul(hn::Mul(gradient, at.load(pair.w_v)), slope);
+        at.store(hn::Add(at.load(pair.query_gradient), inner), pair.query_gradient);
+        at.store(hn::Add(at.load(pair.key_gradient), inner), pair.key_gradient);
+        at.store(hn::MulAdd(gradient, squashed, at.load(pair.w_v_gradient)), pair.w_v_gradient);
     }
 };
 
@@ -79,17 +69,17 @@ double score_f64(const double* query, const double* key, const double* w_v, std:
     return score(query, key, w_v, count);
 }
 void pair_f32(const AdditivePair<float>& pair, std::int64_t count) {
-    over_vectors<float>(count, PairGradientAt<float>{pair});
+    row::walk<float>(count, PairGradientAt<float>{pair});
 }
 void pair_f64(const AdditivePair<double>& pair, std::int64_t count) {
-    over_vectors<double>(count, PairGradientAt<double>{pair});
+    row::walk<double>(count, PairGradientAt<double>{pair});
 }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 using kernels::AdditiveAttentionGradients;
@@ -205,5 +195,5 @@ const RegisterKernel register_backward{kernels::additive_attention_backward, Dev
                                        additive_attention_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

@@ -15,7 +15,7 @@
 #include "tessera/kernels/cpu/attention_gradients-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // The sums of one task: a row per key of `range`.
@@ -55,20 +55,17 @@ class BackwardBlock {
         tile.undo_cap();
         add_key_gradients(tile, words, sums, begin, seen_count);
         if (!views_.query_gradient.defined()) return;
-        const Product<T, Word> product{.a = words.over_keys(tile.score_gradients(), seen_count, tile.columns()),
-                                       .a_stride = words.over_keys_stride,
-                                       .b = keys.right(seen.begin),
-                                       .b_stride = keys.right_stride(),
-                                       .c = gradient_.data(),
-                                       .c_stride = stride_,
-                                       .rows = block().count,
-                                       .columns = sizes_.width,
-                                       .depth = seen_count,
-                                       .add = true};
-        if (block().sees_all(begin, seen_count)) return multiply<Left::Transposed>(product);
-        multiply<Left::Transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
-            return block().keys_of(row, row_end, begin, seen_count);
-        });
+        add_seen<T, Word>(block(), begin,
+                          {.a = words.over_keys(tile.score_gradients(), seen_count, tile.columns()),
+                           .a_stride = words.over_keys_stride,
+                           .b = keys.right(seen.begin),
+                           .b_stride = keys.right_stride(),
+                           .c = gradient_.data(),
+                           .c_stride = stride_,
+                           .rows = block().count,
+                           .columns = sizes_.width,
+                           .depth = seen_count,
+                           .add = true});
     }
 
     void store() {
@@ -285,11 +282,11 @@ void attention_backward_f64(const kernels::AttentionSettings& settings, const ke
     Backward<double>(settings, views).run();
 }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 HWY_EXPORT(attention_backward_f32);
@@ -309,5 +306,5 @@ void attention_backward_on_cpu(const kernels::AttentionSettings& settings, const
 const RegisterKernel register_backward{kernels::attention_backward, DeviceKind::CPU, attention_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

@@ -11,7 +11,7 @@
 #include "tessera/kernels/cpu/attention_gradients-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 
 template <class T>
 class BiasGradient {
@@ -105,11 +105,11 @@ void attention_bias_gradient_f64(const kernels::AttentionSettings& settings, con
     BiasGradient<double>(settings, views, out).run();
 }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 HWY_EXPORT(attention_bias_gradient_f32);
@@ -127,5 +127,5 @@ const RegisterKernel register_bias_gradient{kernels::attention_bias_gradient, De
                                             attention_bias_gradient_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

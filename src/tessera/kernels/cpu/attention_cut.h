@@ -4,7 +4,7 @@
 
 #include "tessera/kernels/cpu/attention_problem.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 struct AttentionCut {
     std::int64_t heads;            // key heads of all rows
@@ -41,4 +41,4 @@ inline kernels::KeyRange keys_of_part(const kernels::KeyMask& mask, const Attent
     return seen.begin < seen.end ? seen : kernels::KeyRange{0, 0};
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

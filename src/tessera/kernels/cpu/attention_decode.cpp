@@ -13,14 +13,14 @@
 
 #ifndef TESSERA_ATTENTION_FEW_CHUNK
 #define TESSERA_ATTENTION_FEW_CHUNK
-namespace tessera {
+namespace tessera::kernels::cpu {
 // Keys are cut into chunks of this many, each a task, so that a single head fills all cores too.
 constexpr std::int64_t few_chunk = 512;
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Where the rows of one head lie far apart the hardware does not look ahead: ask for a row some keys before it is due.
@@ -271,11 +271,11 @@ void attention_decode(const kernels::AttentionSettings& settings, const kernels:
     }
 }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 HWY_EXPORT(attention_decode);
 
@@ -283,5 +283,5 @@ void attention_of_few(const kernels::AttentionSettings& settings, const kernels:
     HWY_DYNAMIC_DISPATCH(attention_decode)(settings, views);
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

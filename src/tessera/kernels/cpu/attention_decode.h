@@ -4,11 +4,11 @@
 
 #include "tessera/kernels/attention.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 constexpr std::int64_t few_rows = 8;
 
 // For at most few_rows query rows per key head, without dropout.
 void attention_of_few(const kernels::AttentionSettings& settings, const kernels::AttentionForward& views);
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

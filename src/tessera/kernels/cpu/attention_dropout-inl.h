@@ -12,7 +12,7 @@
 #include "tessera/kernels/cpu/attention_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // The low and high halves of the products of 32-bit lanes.
@@ -64,6 +64,6 @@ void dropout_factors(RandomKey key, std::uint32_t threshold, T kept, std::uint64
     for (std::int64_t i = 0; i < count; ++i) factors[i] = words[skip + i] >= threshold ? kept : T(0);
 }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

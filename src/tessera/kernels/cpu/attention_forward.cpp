@@ -17,7 +17,7 @@
 #include "tessera/kernels/cpu/attention_scores-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int64_t forward_blocks = 4;  // their queries and outputs fill about half of a second-level cache
@@ -57,20 +57,17 @@ class ForwardBlock {
             tile.choose_dropped();
             tile.drop(tile.scores());
         }
-        const Product<T, Word> product{.a = words.over_keys(tile.scores(), seen_count, tile.columns()),
-                                       .a_stride = words.over_keys_stride,
-                                       .b = values.right(seen.begin),
-                                       .b_stride = values.right_stride(),
-                                       .c = out_.data(),
-                                       .c_stride = stride_,
-                                       .rows = block().count,
-                                       .columns = sizes_.value_width,
-                                       .depth = seen_count,
-                                       .add = true};
-        if (block().sees_all(begin, seen_count)) return multiply<Left::Transposed>(product);
-        multiply<Left::Transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
-            return block().keys_of(row, row_end, begin, seen_count);
-        });
+        add_seen<T, Word>(block(), begin,
+                          {.a = words.over_keys(tile.scores(), seen_count, tile.columns()),
+                           .a_stride = words.over_keys_stride,
+                           .b = values.right(seen.begin),
+                           .b_stride = values.right_stride(),
+                           .c = out_.data(),
+                           .c_stride = stride_,
+                           .rows = block().count,
+                           .columns = sizes_.value_width,
+                           .depth = seen_count,
+                           .add = true});
     }
 
     void store() {
@@ -177,11 +174,11 @@ void attention_forward_f64(const kernels::AttentionSettings& settings, const ker
     forward<double>(settings, views);
 }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 HWY_EXPORT(attention_forward_f32);
@@ -203,5 +200,5 @@ void attention_on_cpu(const kernels::AttentionSettings& settings, const kernels:
 const RegisterKernel register_attention{kernels::attention, DeviceKind::CPU, attention_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

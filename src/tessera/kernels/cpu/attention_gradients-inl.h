@@ -15,7 +15,7 @@
 #include "tessera/kernels/cpu/attention_scores-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // The queries of a block with what backward needs of their outputs.
@@ -132,6 +132,6 @@ class GradientTile {
     Scratch<T> gradient_;
 };
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

@@ -8,7 +8,7 @@
 #include "tessera/kernels/attention.h"
 #include "tessera/kernels/cpu/convert.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 // Of one query and head; returns the share of the first part.
@@ -55,4 +55,4 @@ void merge_on_cpu(const kernels::AttentionParts& parts) {
 const RegisterKernel register_merge{kernels::attention_merge, DeviceKind::CPU, merge_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -15,7 +15,7 @@
 #include "tessera/kernels/cpu/bf16_pairs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 #if TESSERA_BF16_PAIRS
 
@@ -175,6 +175,6 @@ class WeightWords<float, Bf16Pair> {
 };
 
 #endif
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

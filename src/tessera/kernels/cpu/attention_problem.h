@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <limits>
 
-#include "tessera/core/memory.h"
 #include "tessera/core/parallel.h"
 #include "tessera/kernels/attention.h"
+#include "tessera/kernels/cpu/scratch.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 constexpr std::int64_t query_block = 64;
 constexpr std::int64_t key_block = 128;
@@ -119,22 +119,6 @@ void share_tasks(std::int64_t count, bool worth_sharing, Body&& body) {
     parallel_for(workers, 1, [&](std::int64_t, std::int64_t) { body(next); });
 }
 
-// Aligned scratch memory of T from the caching allocator.
-template <class T>
-class Scratch {
-   public:
-    explicit Scratch(std::int64_t count)
-        : bytes_(static_cast<std::size_t>(count) * sizeof(T)), data_(static_cast<T*>(allocate(cpu, bytes_))) {}
-    ~Scratch() { release(cpu, data_, bytes_); }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-    T* data() const { return data_; }
-
-   private:
-    std::size_t bytes_;
-    T* data_;
-};
-
 // Elements between the rows of a tile: whole cache lines, and an odd number of them, so that a column of a tile spreads
 // over all sets of the first-level cache.
 template <class T>
@@ -143,4 +127,4 @@ constexpr std::int64_t tile_stride(std::int64_t width) {
     return ((width + line - 1) / line | 1) * line;
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

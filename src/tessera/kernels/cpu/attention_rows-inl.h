@@ -12,7 +12,7 @@
 #include "tessera/kernels/cpu/attention_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 
 // What the rows of queries are for: scores alone, as in forward, or gradients of keys and values too.
 enum class QueryUse { Scores, Gradients };
@@ -92,6 +92,6 @@ class WeightWords {
     const T* over_queries(const T* tile, std::int64_t, std::int64_t) { return tile; }
 };
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

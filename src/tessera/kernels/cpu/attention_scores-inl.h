@@ -19,7 +19,7 @@
 #include "tessera/kernels/cpu/attention_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr double log2_e = 1.44269504088896340736;
@@ -90,6 +90,16 @@ template <class Word>
 kernels::KeyRange keys_in_words(const QueryBlock& block, std::int64_t first, std::int64_t count) {
     const std::int64_t begin = std::max<std::int64_t>(0, block.any.begin - first);
     return {begin / steps_of<Word> * steps_of<Word>, std::min(count, block.any.end - first)};
+}
+
+// A product of the block's weights, a column per query, with the rows of the keys [first, first + depth); what no query
+// of some rows sees is left out.
+template <class T, class Word>
+void add_seen(const QueryBlock& block, std::int64_t first, const Product<T, Word>& product) {
+    if (block.sees_all(first, product.depth)) return multiply<Left::Transposed>(product);
+    multiply<Left::Transposed>(product, [&](std::int64_t row, std::int64_t row_end) {
+        return block.keys_of(row, row_end, first, product.depth);
+    });
 }
 
 // tile = rows of the keys [first, first + count) · transposed rows of the queries. Where no query of two vectors of
@@ -259,6 +269,6 @@ class ScoreTile {
     std::int64_t first_ = 0, count_ = 0;
 };
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

@@ -6,7 +6,7 @@
 
 #include "tessera/kernels/attention.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 using Bf16Pair = std::uint32_t;
 
@@ -38,4 +38,4 @@ inline bool multiplies_bf16_pairs() {
 #endif
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

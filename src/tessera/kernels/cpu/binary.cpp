@@ -9,10 +9,10 @@
 
 #include <hwy/highway.h>
 
-#include "tessera/kernels/cpu/map_row-inl.h"
+#include "tessera/kernels/cpu/row_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 
 struct Add {
     template <class D, class V>
@@ -41,10 +41,10 @@ struct Div {
 
 #define TESSERA_BINARY_ROWS(name, Op)                                                               \
     void name##_f32(const InputRows<float, 2>& in, float* out, std::int64_t count, bool stream) {   \
-        map_row(count, stream, out, Op{}, in[0], in[1]);                                            \
+        row::map(count, stream, out, Op{}, in[0], in[1]);                                           \
     }                                                                                               \
     void name##_f64(const InputRows<double, 2>& in, double* out, std::int64_t count, bool stream) { \
-        map_row(count, stream, out, Op{}, in[0], in[1]);                                            \
+        row::map(count, stream, out, Op{}, in[0], in[1]);                                           \
     }
 TESSERA_BINARY_ROWS(add, Add)
 TESSERA_BINARY_ROWS(sub, Sub)
@@ -52,11 +52,11 @@ TESSERA_BINARY_ROWS(mul, Mul)
 TESSERA_BINARY_ROWS(div, Div)
 #undef TESSERA_BINARY_ROWS
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 template <class T, class Operation>
@@ -86,5 +86,5 @@ TESSERA_BINARY_KERNEL(div, [](auto x, auto y) { return y == 0 ? decltype(x)(0) :
 #undef TESSERA_BINARY_KERNEL
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

@@ -6,7 +6,7 @@
 #include "tessera/core/parallel.h"
 #include "tessera/kernels/cpu/convert.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 std::int64_t rows_at_once(std::int64_t width, std::int64_t work = 16384) {
@@ -113,4 +113,4 @@ const RegisterKernel register_normalise_backward{kernels::l2_normalise_backward,
                                                  l2_normalise_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -7,7 +7,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 void bf16_to_float(const std::uint16_t* from, float* to, std::int64_t count) {
@@ -61,11 +61,11 @@ void float_to_f16(const float* from, Float16* to, std::int64_t count) {
     for (; i < count; ++i) to[i] = Float16(from[i]);
 }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 HWY_EXPORT(bf16_to_float);
 HWY_EXPORT(float_to_bf16);
@@ -85,5 +85,5 @@ void from_float(const float* from, Float16* to, std::int64_t count) {
     HWY_DYNAMIC_DISPATCH(float_to_f16)(from, to, count);
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

@@ -6,7 +6,7 @@
 
 #include "tessera/core/half.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 void to_float(const BFloat16* from, float* to, std::int64_t count);
 void to_float(const Float16* from, float* to, std::int64_t count);
@@ -60,4 +60,4 @@ void store_row(const Compute* values, T* row, std::int64_t stride, std::int64_t 
     for (std::int64_t i = 0; i < length; ++i) row[i * stride] = convert<Compute, T>(values[i]);
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

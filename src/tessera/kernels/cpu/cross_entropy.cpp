@@ -17,7 +17,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::ScalableTag<float>;
@@ -74,11 +74,11 @@ void capped(const float* HWY_RESTRICT x, std::int64_t count, float cap, float* H
     for (; i < count; ++i) out[i] = cap * std::tanh(x[i] / cap);
 }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 using kernels::CrossEntropyRule;
@@ -276,5 +276,5 @@ const RegisterKernel register_forward{kernels::cross_entropy, DeviceKind::CPU, c
 const RegisterKernel register_backward{kernels::cross_entropy_backward, DeviceKind::CPU, cross_entropy_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

@@ -12,7 +12,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // The words of `blocks` Philox blocks from `first` on, in index order; `blocks` is a multiple of any vector's lanes.
@@ -41,11 +41,11 @@ void random_words(RandomKey key, std::uint64_t first, std::int64_t blocks, std::
     }
 }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 HWY_EXPORT(random_words);
@@ -82,5 +82,5 @@ void dropout_on_cpu(const kernels::DropoutRule& rule, const View& x, const View&
 const RegisterKernel register_dropout{kernels::dropout, DeviceKind::CPU, dropout_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

@@ -11,7 +11,7 @@
 #include "tessera/kernels/cpu/row_loop.h"
 #include "tessera/kernels/cpu/simd_store.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 template <class Compute, int Inputs>
 using InputRows = std::array<const Compute*, Inputs>;
@@ -70,4 +70,4 @@ void run_elementwise(const char* name, const std::array<const View*, Inputs>& in
     });
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -10,26 +10,25 @@
 #include "tessera/kernels/gather.h"
 #include "tessera/kernels/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 // The ids one after the other, each within the vocabulary.
 class CheckedIds {
    public:
-    CheckedIds(const View& ids, std::int64_t vocabulary)
-        : memory_(ids.elements() * static_cast<std::int64_t>(sizeof(std::int64_t))) {
+    CheckedIds(const View& ids, std::int64_t vocabulary) : ids_(ids.elements()) {
         visit_index(ids.dtype, "embedding", [&]<class Index>(Type<Index>) {
             for (std::int64_t n = 0; n < ids.elements(); ++n) {
                 const std::int64_t id = ids.as<Index>()[n * ids.strides[0]];
                 check(id >= 0 && id < vocabulary, "embedding: id ", id, " is outside the vocabulary of ", vocabulary);
-                memory_.as<std::int64_t>()[n] = id;
+                ids_.data()[n] = id;
             }
         });
     }
-    std::int64_t operator[](std::int64_t n) const { return memory_.as<std::int64_t>()[n]; }
+    std::int64_t operator[](std::int64_t n) const { return ids_.data()[n]; }
 
    private:
-    Scratch memory_;
+    Scratch<std::int64_t> ids_;
 };
 
 template <class T>
@@ -82,7 +81,7 @@ void sum_rows_of(const std::int64_t* positions, std::int64_t count, const View& 
 }
 
 void embedding_backward_on_cpu(const View& ids, const View& gradient, const View& table_gradient) {
-    kernels::fill.on(cpu)(0, table_gradient);
+    kernels::fill.on(tessera::cpu)(0, table_gradient);
     const CheckedIds list(ids, table_gradient.shape[0]);
     // Positions grouped by id, in order within an id: each id is then summed by one thread, in order.
     std::vector<std::int64_t> order(static_cast<std::size_t>(ids.elements()));
@@ -117,4 +116,4 @@ const RegisterKernel register_embedding_backward{kernels::embedding_backward, De
                                                  embedding_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

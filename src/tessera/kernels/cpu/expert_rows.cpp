@@ -6,7 +6,7 @@
 #include "tessera/core/parallel.h"
 #include "tessera/kernels/cpu/convert.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 constexpr std::int64_t block = 1024;  // values at a time, in buffers of the type we compute in
@@ -101,4 +101,4 @@ const RegisterKernel register_combine_backward{kernels::combine_rows_backward, D
                                                combine_rows_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

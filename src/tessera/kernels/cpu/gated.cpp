@@ -14,7 +14,7 @@
 #include "tessera/kernels/cpu/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Silu {
@@ -82,11 +82,11 @@ TESSERA_GATED_ROWS(geglu_tanh, GeluTanh, f64, double)
 #undef TESSERA_GATED_ROWS
 
 }  // namespace
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 template <class T>
@@ -179,5 +179,5 @@ TESSERA_GATED_KERNELS(geglu_tanh)
 #undef TESSERA_GATED_KERNELS
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

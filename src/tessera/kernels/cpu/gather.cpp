@@ -4,7 +4,7 @@
 
 #include "tessera/core/parallel.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 // The positions of `shape` beyond `dim`, each a line along `dim`, in up to three views at once.
@@ -88,4 +88,4 @@ const RegisterKernel register_gather{kernels::gather, DeviceKind::CPU, gather_on
 const RegisterKernel register_scatter_add{kernels::scatter_add, DeviceKind::CPU, scatter_add_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

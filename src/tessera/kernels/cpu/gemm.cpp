@@ -12,7 +12,7 @@
 #include "tessera/kernels/cpu/scratch.h"
 #include "tessera/kernels/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 using kernels::GemmOptions;
@@ -65,8 +65,8 @@ class DenseCopy {
         : swap_(keep_transpose && from.rank() >= 2 && from.stride(-2) < from.stride(-1)),
           scratch_(bytes_of(dtype, distinct(from).elements())) {
         const View source = swap_ ? transposed(distinct(from)) : distinct(from);
-        view_ = {scratch_.data(), dtype, cpu, source.shape, contiguous_strides(source.shape)};
-        if (copy && source.elements() > 0) kernels::copy.on(cpu)(source, view_);
+        view_ = {scratch_.data(), dtype, tessera::cpu, source.shape, contiguous_strides(source.shape)};
+        if (copy && source.elements() > 0) kernels::copy.on(tessera::cpu)(source, view_);
         for (int dim = 0; dim + 2 < from.rank(); ++dim)
             if (from.shape[dim] != source.shape[dim]) view_.strides[dim] = 0;
         if (swap_) view_ = transposed(view_);
@@ -82,7 +82,7 @@ class DenseCopy {
         return out;
     }
     bool swap_;
-    Scratch scratch_;
+    Scratch<> scratch_;
     View view_;
 };
 
@@ -259,27 +259,27 @@ void run_through_copies(Problem p, DType dtype) {
     if (p.bias.defined() && (p.bias.dtype != p.c.dtype || p.bias.stride(0) != 1))
         p.bias = bias.emplace(p.bias, p.c.dtype).view();
     run_pieces(p);
-    if (c) kernels::copy.on(cpu)(p.c, result);
+    if (c) kernels::copy.on(tessera::cpu)(p.c, result);
 }
 
 // An empty sum: c = beta · c + bias.
 void run_without_inner(const Problem& p) {
     if (p.options.beta == 0) {
-        kernels::fill.on(cpu)(0, p.c);
+        kernels::fill.on(tessera::cpu)(0, p.c);
     } else if (p.options.beta != 1) {
-        const Scratch room(8);
-        View factor{room.data(), p.c.dtype, cpu, {}, {}};
-        kernels::fill.on(cpu)(p.options.beta, factor);
+        const Scratch<> room(8);
+        View factor{room.data(), p.c.dtype, tessera::cpu, {}, {}};
+        kernels::fill.on(tessera::cpu)(p.options.beta, factor);
         factor.shape = p.c.shape;
         factor.strides = Shape::of_rank(p.c.rank(), 0);
-        kernels::mul.on(cpu)(p.c, factor, p.c);
+        kernels::mul.on(tessera::cpu)(p.c, factor, p.c);
     }
     if (!p.bias.defined()) return;
     View bias = p.bias;
     bias.shape = p.c.shape;
     bias.strides = Shape::of_rank(p.c.rank(), 0);
     bias.strides[p.c.rank() - 1] = p.bias.stride(0);
-    kernels::accumulate.on(cpu)(bias, p.c);
+    kernels::accumulate.on(tessera::cpu)(bias, p.c);
 }
 
 void gemm_on_cpu(const View& a, const View& b, const View& bias, const View& c, const GemmOptions& options) {
@@ -296,4 +296,4 @@ void gemm_on_cpu(const View& a, const View& b, const View& bias, const View& c, 
 const RegisterKernel register_gemm{kernels::gemm, DeviceKind::CPU, gemm_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

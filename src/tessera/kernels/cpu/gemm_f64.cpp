@@ -5,7 +5,7 @@
 #include "tessera/core/parallel.h"
 #include "tessera/kernels/cpu/gemm_piece.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 constexpr std::int64_t inner_block = 64, column_block = 128;
@@ -44,4 +44,4 @@ void gemm_f64(const PlainGemm& p) {
     });
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

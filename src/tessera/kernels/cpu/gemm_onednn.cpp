@@ -15,7 +15,7 @@
 #include "tessera/kernels/cpu/gemm_piece.h"
 #include "tessera/kernels/cpu/scratch.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 using dnnl::memory;
@@ -143,7 +143,7 @@ void run_primitive(const GemmPiece& piece, DType dtype, DType c_dtype) {
         const auto primitive = primitive_for({shape.rows, shape.columns, shape.inner, piece.a.leading, piece.b.leading,
                                               piece.c_leading, piece.alpha, piece.beta, piece.a.transposed,
                                               piece.b.transposed, piece.bias != nullptr, dtype, c_dtype});
-        const Scratch scratch(static_cast<std::int64_t>(primitive->scratchpad.get_size()));
+        const Scratch<> scratch(static_cast<std::int64_t>(primitive->scratchpad.get_size()));
         std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, at(primitive->a, piece.a.data)},
                                                   {DNNL_ARG_WEIGHTS, at(primitive->b, piece.b.data)},
                                                   {DNNL_ARG_DST, at(primitive->c, piece.c)},
@@ -197,4 +197,4 @@ bool has_gemm_bf16() {
     return has;
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

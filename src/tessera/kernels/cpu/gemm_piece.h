@@ -7,7 +7,7 @@
 
 #include "tessera/core/dtype.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 struct GemmShape {
     std::int64_t rows, columns, inner;  // M, N, K
@@ -51,4 +51,4 @@ struct PlainGemm {
 };
 void gemm_f64(const PlainGemm& problem);
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

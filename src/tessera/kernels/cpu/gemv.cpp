@@ -9,7 +9,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::ScalableTag<float>;
@@ -94,11 +94,11 @@ void row_dots_f32(const RowDots& p) { row_dots_of<float>(p); }
 void row_dots_bf16(const RowDots& p) { row_dots_of<BFloat16>(p); }
 void row_dots_f16(const RowDots& p) { row_dots_of<Float16>(p); }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 HWY_EXPORT(row_dots_f32);
 HWY_EXPORT(row_dots_bf16);
@@ -113,5 +113,5 @@ void row_dots(const RowDots& dots) {
     }
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

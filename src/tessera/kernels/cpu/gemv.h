@@ -5,7 +5,7 @@
 
 #include "tessera/core/dtype.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 // out[r · count + m] = Σ_k weight[r · leading + k] · x[m · length + k] for `rows` rows of a weight (f32, bf16 or f16)
 // and `count` vectors x. Every sum runs over k in one order, whatever the other rows and vectors are.
@@ -19,4 +19,4 @@ struct RowDots {
 };
 void row_dots(const RowDots& dots);
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -8,7 +8,7 @@
 #include "tessera/kernels/cpu/row_loop.h"
 #include "tessera/kernels/cpu/simd_store.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 constexpr std::int64_t chunk = 1024;
@@ -152,4 +152,4 @@ const RegisterKernel register_fill{kernels::fill, DeviceKind::CPU, fill_on_cpu};
 const RegisterKernel register_accumulate{kernels::accumulate, DeviceKind::CPU, accumulate_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -7,7 +7,7 @@
 
 #include "tessera/core/parallel.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 using kernels::NadarayaWatson;
@@ -143,4 +143,4 @@ const RegisterKernel register_backward{kernels::kernel_pooling_backward, DeviceK
                                        kernel_pooling_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -20,7 +20,7 @@
 #include "tessera/kernels/cpu/row_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
 // x + residual into scratch, and from there past the caches to its home: the next passes read it again.
@@ -116,11 +116,11 @@ void rms_norm_f32(const NormRows<float>& r) { rms_norm_rows(r); }
 void rms_norm_f64(const NormRows<double>& r) { rms_norm_rows(r); }
 
 }  // namespace
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 template <class T>
@@ -241,5 +241,5 @@ const RegisterKernel register_layer_norm{kernels::layer_norm, DeviceKind::CPU, l
 const RegisterKernel register_rms_norm{kernels::rms_norm, DeviceKind::CPU, rms_norm_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

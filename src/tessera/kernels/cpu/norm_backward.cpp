@@ -22,7 +22,7 @@
 
 #ifndef TESSERA_NORM_BACKWARD_ROW
 #define TESSERA_NORM_BACKWARD_ROW
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 template <class T>
@@ -42,11 +42,11 @@ struct NormBackwardRow {
 };
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
 template <bool centred, class T>
@@ -92,11 +92,11 @@ void rms_norm_backward_f32(const NormBackwardRow<float>& r) { backward_row<false
 void rms_norm_backward_f64(const NormBackwardRow<double>& r) { backward_row<false>(r); }
 
 }  // namespace
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 template <class T>
@@ -229,5 +229,5 @@ const RegisterKernel register_layer_norm_backward{kernels::layer_norm_backward, 
 const RegisterKernel register_rms_norm_backward{kernels::rms_norm_backward, DeviceKind::CPU, rms_norm_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

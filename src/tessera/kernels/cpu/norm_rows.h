@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 template <class T>
 struct NormRows {
@@ -40,4 +40,4 @@ struct NormRows {
     }
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

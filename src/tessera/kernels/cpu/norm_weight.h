@@ -9,27 +9,25 @@
 #include "tessera/kernels/cpu/convert.h"
 #include "tessera/kernels/cpu/scratch.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 template <class Compute>
 class RowVector {
    public:
     RowVector(const View& values, std::int64_t width, double when_absent, double offset)
-        : copy_(is_usable(values, offset) ? 0 : width * static_cast<std::int64_t>(sizeof(Compute))),
-          data_(copy_.as<Compute>()) {
+        : copy_(is_usable(values, offset) ? 0 : width), data_(copy_.data()) {
         if (is_usable(values, offset)) {
             data_ = values.as<Compute>();
             return;
         }
         if (!values.defined()) {
-            std::fill_n(copy_.as<Compute>(), width, static_cast<Compute>(when_absent));
+            std::fill_n(copy_.data(), width, static_cast<Compute>(when_absent));
             return;
         }
         visit_float(values.dtype, "norm", [&]<class T>(Type<T>) {
             const T* from = values.as<T>();
             for (std::int64_t i = 0; i < width; ++i)
-                copy_.as<Compute>()[i] =
-                    convert<T, Compute>(from[i * values.strides[0]]) + static_cast<Compute>(offset);
+                copy_.data()[i] = convert<T, Compute>(from[i * values.strides[0]]) + static_cast<Compute>(offset);
         });
     }
     RowVector(const RowVector&) = delete;
@@ -42,8 +40,8 @@ class RowVector {
         return values.defined() && values.dtype == dtype_of<Compute> && values.strides[0] == 1 && offset == 0;
     }
 
-    Scratch copy_;
+    Scratch<Compute> copy_;
     const Compute* data_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -13,11 +13,11 @@
 
 #include <hwy/highway.h>
 
-#include "tessera/kernels/cpu/over_vectors-inl.h"
+#include "tessera/kernels/cpu/row_math-inl.h"
 
 #ifndef TESSERA_OPTIMIZER_ROWS
 #define TESSERA_OPTIMIZER_ROWS
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 // One block of the flat buffers, with the step's constants in the type they are used in.
 template <class T>
@@ -39,29 +39,30 @@ struct AdamWRow {
     T epsilon;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
 struct SgdAt {
     SgdRow<T> row;
 
-    template <class D>
-    HWY_INLINE void operator()(D d, std::int64_t i) const {
-        const auto value = hn::LoadU(d, row.values + i);
-        const auto gradient = hn::MulAdd(hn::Set(d, row.weight_decay), value, hn::LoadU(d, row.gradients + i));
+    template <class Place>
+    HWY_INLINE void operator()(Place at) const {
+        const row::Tag<T> d;
+        const auto value = at.load(row.values);
+        const auto gradient = hn::MulAdd(hn::Set(d, row.weight_decay), value, at.load(row.gradients));
         auto direction = gradient;
         if (row.momentum != nullptr) {
             const auto factor = hn::Set(d, row.momentum_factor);
-            if (!row.first) direction = hn::MulAdd(factor, hn::LoadU(d, row.momentum + i), gradient);
-            hn::StoreU(direction, d, row.momentum + i);
+            if (!row.first) direction = hn::MulAdd(factor, at.load(row.momentum), gradient);
+            at.store(direction, row.momentum);
             if (row.nesterov) direction = hn::MulAdd(factor, direction, gradient);
         }
-        hn::StoreU(hn::NegMulAdd(hn::Set(d, row.learning_rate), direction, value), d, row.values + i);
+        at.store(hn::NegMulAdd(hn::Set(d, row.learning_rate), direction, value), row.values);
     }
 };
 
@@ -69,18 +70,19 @@ template <class T>
 struct AdamWAt {
     AdamWRow<T> row;
 
-    template <class D>
-    HWY_INLINE void operator()(D d, std::int64_t i) const {
-        const auto gradient = hn::LoadU(d, row.gradients + i);
-        const auto first = hn::MulAdd(hn::Set(d, row.beta1), hn::LoadU(d, row.first_moment + i),
-                                      hn::Mul(hn::Set(d, row.rest1), gradient));
-        const auto second = hn::MulAdd(hn::Set(d, row.beta2), hn::LoadU(d, row.second_moment + i),
+    template <class Place>
+    HWY_INLINE void operator()(Place at) const {
+        const row::Tag<T> d;
+        const auto gradient = at.load(row.gradients);
+        const auto first =
+            hn::MulAdd(hn::Set(d, row.beta1), at.load(row.first_moment), hn::Mul(hn::Set(d, row.rest1), gradient));
+        const auto second = hn::MulAdd(hn::Set(d, row.beta2), at.load(row.second_moment),
                                        hn::Mul(hn::Mul(hn::Set(d, row.rest2), gradient), gradient));
-        hn::StoreU(first, d, row.first_moment + i);
-        hn::StoreU(second, d, row.second_moment + i);
+        at.store(first, row.first_moment);
+        at.store(second, row.second_moment);
         const auto root = hn::MulAdd(hn::Sqrt(second), hn::Set(d, row.correction), hn::Set(d, row.epsilon));
-        const auto kept = hn::Mul(hn::LoadU(d, row.values + i), hn::Set(d, row.keep));
-        hn::StoreU(hn::NegMulAdd(hn::Set(d, row.step_size), hn::Div(first, root), kept), d, row.values + i);
+        const auto kept = hn::Mul(at.load(row.values), hn::Set(d, row.keep));
+        at.store(hn::NegMulAdd(hn::Set(d, row.step_size), hn::Div(first, root), kept), row.values);
     }
 };
 
@@ -89,22 +91,21 @@ struct ScaleAt {
     T* x;
     T factor;
 
-    template <class D>
-    HWY_INLINE void operator()(D d, std::int64_t i) const {
-        hn::StoreU(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, factor)), d, x + i);
+    template <class Place>
+    HWY_INLINE void operator()(Place at) const {
+        const row::Tag<T> d;
+        at.store(hn::Mul(at.load(x), hn::Set(d, factor)), x);
     }
 };
 
-void sgd_f32(const SgdRow<float>& row, std::int64_t count) { over_vectors<float>(count, SgdAt<float>{row}); }
-void sgd_f64(const SgdRow<double>& row, std::int64_t count) { over_vectors<double>(count, SgdAt<double>{row}); }
-void adamw_f32(const AdamWRow<float>& row, std::int64_t count) { over_vectors<float>(count, AdamWAt<float>{row}); }
-void adamw_f64(const AdamWRow<double>& row, std::int64_t count) { over_vectors<double>(count, AdamWAt<double>{row}); }
+void sgd_f32(const SgdRow<float>& row, std::int64_t count) { row::walk<float>(count, SgdAt<float>{row}); }
+void sgd_f64(const SgdRow<double>& row, std::int64_t count) { row::walk<double>(count, SgdAt<double>{row}); }
+void adamw_f32(const AdamWRow<float>& row, std::int64_t count) { row::walk<float>(count, AdamWAt<float>{row}); }
+void adamw_f64(const AdamWRow<double>& row, std::int64_t count) { row::walk<double>(count, AdamWAt<double>{row}); }
 void scale_f32(float* x, double factor, std::int64_t count) {
-    over_vectors<float>(count, ScaleAt<float>{x, static_cast<float>(factor)});
+    row::walk<float>(count, ScaleAt<float>{x, static_cast<float>(factor)});
 }
-void scale_f64(double* x, double factor, std::int64_t count) {
-    over_vectors<double>(count, ScaleAt<double>{x, factor});
-}
+void scale_f64(double* x, double factor, std::int64_t count) { row::walk<double>(count, ScaleAt<double>{x, factor}); }
 
 // Σ x² in f64: squares of f32 neither overflow nor lose the small among the large. The last elements pass through a
 // zero-padded buffer.
@@ -135,11 +136,11 @@ HWY_INLINE double squares(const T* x, std::int64_t count) {
 double squares_f32(const float* x, std::int64_t count) { return squares(x, count); }
 double squares_f64(const double* x, std::int64_t count) { return squares(x, count); }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 HWY_EXPORT(sgd_f32);
@@ -267,5 +268,5 @@ const RegisterKernel register_squared_norm{kernels::squared_norm, DeviceKind::CP
 const RegisterKernel register_scale_in_place{kernels::scale_in_place, DeviceKind::CPU, scale_in_place_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

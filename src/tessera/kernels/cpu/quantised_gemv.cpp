@@ -7,7 +7,7 @@
 #include "tessera/kernels/cpu/quantised_rows.h"
 #include "tessera/kernels/cpu/scratch.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 constexpr std::int64_t most_rows = 32;
@@ -24,13 +24,12 @@ void quantised_dots_on_cpu(const View& x, const View& weight, const View& bias, 
         std::clamp<std::int64_t>(near_cache / std::max<std::int64_t>(1, length) / 4 * 4, 4, most_rows);
     const std::int64_t grain = std::max<std::int64_t>(1, 32768 / (step * std::max<std::int64_t>(1, length)));
     parallel_for((rows + step - 1) / step, grain, [&](std::int64_t begin, std::int64_t end) {
-        const Scratch room(step * length * static_cast<std::int64_t>(sizeof(float)));
+        const Scratch<float> room(step * length);
         float dots[most_rows * kernels::most_quantised_vectors];
         for (std::int64_t piece = begin; piece < end; ++piece) {
             const std::int64_t first = piece * step, here = std::min(step, rows - first);
             for (std::int64_t r = 0; r < here; ++r)
-                facts.codec->decode(blocks.row(first + r), room.as<float>() + r * length,
-                                    length / facts.block_elements);
+                facts.codec->decode(blocks.row(first + r), room.data() + r * length, length / facts.block_elements);
             row_dots({.weight = room.data(),
                       .dtype = DType::F32,
                       .leading = length,
@@ -51,4 +50,4 @@ void quantised_dots_on_cpu(const View& x, const View& weight, const View& bias, 
 const RegisterKernel register_quantised_dots{kernels::quantised_gemv, DeviceKind::CPU, quantised_dots_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

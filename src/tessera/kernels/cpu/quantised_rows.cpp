@@ -6,7 +6,7 @@
 #include "tessera/core/parallel.h"
 #include "tessera/kernels/cpu/convert.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 constexpr std::int64_t chunk = 1024;  // values at a time: whole blocks of every dtype
@@ -82,4 +82,4 @@ void copy_quantised(const View& from, const View& to) {
     });
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

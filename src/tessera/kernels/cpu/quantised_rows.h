@@ -5,7 +5,7 @@
 
 #include "tessera/core/view.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 class QuantisedRows {
    public:
@@ -22,4 +22,4 @@ class QuantisedRows {
 // kernels::copy where at least one side is quantised: decodes, encodes, or copies blocks of one dtype as they are.
 void copy_quantised(const View& from, const View& to);
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

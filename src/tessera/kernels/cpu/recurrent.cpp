@@ -12,11 +12,11 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
-#include "tessera/kernels/cpu/over_vectors-inl.h"
+#include "tessera/kernels/cpu/row_math-inl.h"
 
 #ifndef TESSERA_RECURRENT_ROWS
 #define TESSERA_RECURRENT_ROWS
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 // The rows of one batch entry; gate k of a row starts at k·width.
 template <class T>
@@ -33,11 +33,11 @@ struct CellGradientRow {
     T *state_gradient, *cell_gradient, *input_gradient, *hidden_gradient;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // exp stays finite within the clamp, and beyond it σ is 0 or 1 to the last bit anyway. x stands second so that a NaN
@@ -65,10 +65,11 @@ template <class T, bool relu>
 struct RnnAt {
     CellRow<T> row;
 
-    template <class D>
-    HWY_INLINE void operator()(D d, std::int64_t i) const {
-        const auto sum = hn::Add(hn::LoadU(d, row.input + i), hn::LoadU(d, row.hidden + i));
-        hn::StoreU(relu ? hn::Max(hn::Zero(d), sum) : hn::Tanh(d, sum), d, row.output + i);
+    template <class Place>
+    HWY_INLINE void operator()(Place at) const {
+        const row::Tag<T> d;
+        const auto sum = hn::Add(at.load(row.input), at.load(row.hidden));
+        at.store(relu ? hn::Max(hn::Zero(d), sum) : hn::Tanh(d, sum), row.output);
     }
 };
 
@@ -76,14 +77,15 @@ template <class T, bool relu>
 struct RnnGradientAt {
     CellGradientRow<T> row;
 
-    template <class D>
-    HWY_INLINE void operator()(D d, std::int64_t i) const {
-        const auto output = hn::LoadU(d, row.output + i);
-        const auto gradient = hn::Add(hn::LoadU(d, row.output_gradient + i), hn::LoadU(d, row.state_gradient + i));
+    template <class Place>
+    HWY_INLINE void operator()(Place at) const {
+        const row::Tag<T> d;
+        const auto output = at.load(row.output);
+        const auto gradient = hn::Add(at.load(row.output_gradient), at.load(row.state_gradient));
         const auto result =
             relu ? hn::IfThenElseZero(hn::Gt(output, hn::Zero(d)), gradient) : hn::Mul(gradient, tanh_slope(d, output));
-        hn::StoreU(result, d, row.input_gradient + i);
-        hn::StoreU(hn::Zero(d), d, row.state_gradient + i);
+        at.store(result, row.input_gradient);
+        at.store(hn::Zero(d), row.state_gradient);
     }
 };
 
@@ -91,18 +93,19 @@ template <class T>
 struct GruAt {
     CellRow<T> row;
 
-    template <class D>
-    HWY_INLINE void operator()(D d, std::int64_t i) const {
-        const std::int64_t at_z = row.width + i, at_n = 2 * row.width + i, at_hidden = 3 * row.width + i;
-        const auto r = sigmoid(d, hn::Add(hn::LoadU(d, row.input + i), hn::LoadU(d, row.hidden + i)));
-        const auto z = sigmoid(d, hn::Add(hn::LoadU(d, row.input + at_z), hn::LoadU(d, row.hidden + at_z)));
-        const auto hidden = hn::LoadU(d, row.hidden + at_n);
-        const auto n = hn::Tanh(d, hn::MulAdd(r, hidden, hn::LoadU(d, row.input + at_n)));
-        hn::StoreU(r, d, row.gates + i);
-        hn::StoreU(z, d, row.gates + at_z);
-        hn::StoreU(n, d, row.gates + at_n);
-        hn::StoreU(hidden, d, row.gates + at_hidden);
-        hn::StoreU(hn::MulAdd(z, hn::Sub(hn::LoadU(d, row.previous_state + i), n), n), d, row.output + i);
+    template <class Place>
+    HWY_INLINE void operator()(Place at) const {
+        const row::Tag<T> d;
+        const std::int64_t at_z = row.width, at_n = 2 * row.width, at_hidden = 3 * row.width;
+        const auto r = sigmoid(d, hn::Add(at.load(row.input), at.load(row.hidden)));
+        const auto z = sigmoid(d, hn::Add(at.load(row.input + at_z), at.load(row.hidden + at_z)));
+        const auto hidden = at.load(row.hidden + at_n);
+        const auto n = hn::Tanh(d, hn::MulAdd(r, hidden, at.load(row.input + at_n)));
+        at.store(r, row.gates);
+        at.store(z, row.gates + at_z);
+        at.store(n, row.gates + at_n);
+        at.store(hidden, row.gates + at_hidden);
+        at.store(hn::MulAdd(z, hn::Sub(at.load(row.previous_state), n), n), row.output);
     }
 };
 
@@ -110,24 +113,24 @@ template <class T>
 struct GruGradientAt {
     CellGradientRow<T> row;
 
-    template <class D>
-    HWY_INLINE void operator()(D d, std::int64_t i) const {
-        const std::int64_t at_z = row.width + i, at_n = 2 * row.width + i, at_hidden = 3 * row.width + i;
-        const auto r = hn::LoadU(d, row.gates + i), z = hn::LoadU(d, row.gates + at_z);
-        const auto n = hn::LoadU(d, row.gates + at_n), hidden = hn::LoadU(d, row.gates + at_hidden);
-        const auto gradient = hn::Add(hn::LoadU(d, row.output_gradient + i), hn::LoadU(d, row.state_gradient + i));
+    template <class Place>
+    HWY_INLINE void operator()(Place at) const {
+        const row::Tag<T> d;
+        const std::int64_t at_z = row.width, at_n = 2 * row.width, at_hidden = 3 * row.width;
+        const auto r = at.load(row.gates), z = at.load(row.gates + at_z);
+        const auto n = at.load(row.gates + at_n), hidden = at.load(row.gates + at_hidden);
+        const auto gradient = hn::Add(at.load(row.output_gradient), at.load(row.state_gradient));
         const auto kept = hn::Mul(gradient, z);
         const auto to_n = hn::Mul(hn::Sub(gradient, kept), tanh_slope(d, n));
-        const auto to_z =
-            hn::Mul(hn::Mul(gradient, hn::Sub(hn::LoadU(d, row.previous_state + i), n)), sigmoid_slope(d, z));
+        const auto to_z = hn::Mul(hn::Mul(gradient, hn::Sub(at.load(row.previous_state), n)), sigmoid_slope(d, z));
         const auto to_r = hn::Mul(hn::Mul(to_n, hidden), sigmoid_slope(d, r));
-        hn::StoreU(to_r, d, row.input_gradient + i);
-        hn::StoreU(to_z, d, row.input_gradient + at_z);
-        hn::StoreU(to_n, d, row.input_gradient + at_n);
-        hn::StoreU(to_r, d, row.hidden_gradient + i);
-        hn::StoreU(to_z, d, row.hidden_gradient + at_z);
-        hn::StoreU(hn::Mul(to_n, r), d, row.hidden_gradient + at_n);
-        hn::StoreU(kept, d, row.state_gradient + i);
+        at.store(to_r, row.input_gradient);
+        at.store(to_z, row.input_gradient + at_z);
+        at.store(to_n, row.input_gradient + at_n);
+        at.store(to_r, row.hidden_gradient);
+        at.store(to_z, row.hidden_gradient + at_z);
+        at.store(hn::Mul(to_n, r), row.hidden_gradient + at_n);
+        at.store(kept, row.state_gradient);
     }
 };
 
@@ -135,23 +138,24 @@ template <class T>
 struct LstmAt {
     CellRow<T> row;
 
-    template <class D>
-    HWY_INLINE auto sum(D d, std::int64_t at) const {
-        return hn::Add(hn::LoadU(d, row.input + at), hn::LoadU(d, row.hidden + at));
+    template <class Place>
+    HWY_INLINE auto sum(Place at, std::int64_t gate) const {
+        return hn::Add(at.load(row.input + gate), at.load(row.hidden + gate));
     }
 
-    template <class D>
-    HWY_INLINE void operator()(D d, std::int64_t i) const {
-        const std::int64_t at_f = row.width + i, at_g = 2 * row.width + i, at_o = 3 * row.width + i;
-        const auto in = sigmoid(d, sum(d, i)), forget = sigmoid(d, sum(d, at_f));
-        const auto fresh = hn::Tanh(d, sum(d, at_g)), out = sigmoid(d, sum(d, at_o));
-        const auto cell = hn::MulAdd(forget, hn::LoadU(d, row.previous_cell + i), hn::Mul(in, fresh));
-        hn::StoreU(in, d, row.gates + i);
-        hn::StoreU(forget, d, row.gates + at_f);
-        hn::StoreU(fresh, d, row.gates + at_g);
-        hn::StoreU(out, d, row.gates + at_o);
-        hn::StoreU(cell, d, row.cell + i);
-        hn::StoreU(hn::Mul(out, hn::Tanh(d, cell)), d, row.output + i);
+    template <class Place>
+    HWY_INLINE void operator()(Place at) const {
+        const row::Tag<T> d;
+        const std::int64_t at_f = row.width, at_g = 2 * row.width, at_o = 3 * row.width;
+        const auto in = sigmoid(d, sum(at, 0)), forget = sigmoid(d, sum(at, at_f));
+        const auto fresh = hn::Tanh(d, sum(at, at_g)), out = sigmoid(d, sum(at, at_o));
+        const auto cell = hn::MulAdd(forget, at.load(row.previous_cell), hn::Mul(in, fresh));
+        at.store(in, row.gates);
+        at.store(forget, row.gates + at_f);
+        at.store(fresh, row.gates + at_g);
+        at.store(out, row.gates + at_o);
+        at.store(cell, row.cell);
+        at.store(hn::Mul(out, hn::Tanh(d, cell)), row.output);
     }
 };
 
@@ -159,34 +163,34 @@ template <class T>
 struct LstmGradientAt {
     CellGradientRow<T> row;
 
-    template <class D>
-    HWY_INLINE void operator()(D d, std::int64_t i) const {
-        const std::int64_t at_f = row.width + i, at_g = 2 * row.width + i, at_o = 3 * row.width + i;
-        const auto in = hn::LoadU(d, row.gates + i), forget = hn::LoadU(d, row.gates + at_f);
-        const auto fresh = hn::LoadU(d, row.gates + at_g), out = hn::LoadU(d, row.gates + at_o);
-        const auto squashed = hn::Tanh(d, hn::LoadU(d, row.cell + i));
-        const auto gradient = hn::Add(hn::LoadU(d, row.output_gradient + i), hn::LoadU(d, row.state_gradient + i));
-        const auto to_cell =
-            hn::MulAdd(hn::Mul(gradient, out), tanh_slope(d, squashed), hn::LoadU(d, row.cell_gradient + i));
-        hn::StoreU(hn::Mul(hn::Mul(to_cell, fresh), sigmoid_slope(d, in)), d, row.input_gradient + i);
-        hn::StoreU(hn::Mul(hn::Mul(to_cell, hn::LoadU(d, row.previous_cell + i)), sigmoid_slope(d, forget)), d,
-                   row.input_gradient + at_f);
-        hn::StoreU(hn::Mul(hn::Mul(to_cell, in), tanh_slope(d, fresh)), d, row.input_gradient + at_g);
-        hn::StoreU(hn::Mul(hn::Mul(gradient, squashed), sigmoid_slope(d, out)), d, row.input_gradient + at_o);
-        hn::StoreU(hn::Mul(to_cell, forget), d, row.cell_gradient + i);
-        hn::StoreU(hn::Zero(d), d, row.state_gradient + i);
+    template <class Place>
+    HWY_INLINE void operator()(Place at) const {
+        const row::Tag<T> d;
+        const std::int64_t at_f = row.width, at_g = 2 * row.width, at_o = 3 * row.width;
+        const auto in = at.load(row.gates), forget = at.load(row.gates + at_f);
+        const auto fresh = at.load(row.gates + at_g), out = at.load(row.gates + at_o);
+        const auto squashed = hn::Tanh(d, at.load(row.cell));
+        const auto gradient = hn::Add(at.load(row.output_gradient), at.load(row.state_gradient));
+        const auto to_cell = hn::MulAdd(hn::Mul(gradient, out), tanh_slope(d, squashed), at.load(row.cell_gradient));
+        at.store(hn::Mul(hn::Mul(to_cell, fresh), sigmoid_slope(d, in)), row.input_gradient);
+        at.store(hn::Mul(hn::Mul(to_cell, at.load(row.previous_cell)), sigmoid_slope(d, forget)),
+                 row.input_gradient + at_f);
+        at.store(hn::Mul(hn::Mul(to_cell, in), tanh_slope(d, fresh)), row.input_gradient + at_g);
+        at.store(hn::Mul(hn::Mul(gradient, squashed), sigmoid_slope(d, out)), row.input_gradient + at_o);
+        at.store(hn::Mul(to_cell, forget), row.cell_gradient);
+        at.store(hn::Zero(d), row.state_gradient);
     }
 };
 
-#define TESSERA_CELL(name, ...)                                                                             \
-    void name##_f32(const CellRow<float>& row) { over_vectors<float>(row.width, __VA_ARGS__<float>{row}); } \
-    void name##_f64(const CellRow<double>& row) { over_vectors<double>(row.width, __VA_ARGS__<double>{row}); }
+#define TESSERA_CELL(name, ...)                                                                          \
+    void name##_f32(const CellRow<float>& row) { row::walk<float>(row.width, __VA_ARGS__<float>{row}); } \
+    void name##_f64(const CellRow<double>& row) { row::walk<double>(row.width, __VA_ARGS__<double>{row}); }
 #define TESSERA_CELL_GRADIENT(name, ...)                           \
     void name##_backward_f32(const CellGradientRow<float>& row) {  \
-        over_vectors<float>(row.width, __VA_ARGS__<float>{row});   \
+        row::walk<float>(row.width, __VA_ARGS__<float>{row});      \
     }                                                              \
     void name##_backward_f64(const CellGradientRow<double>& row) { \
-        over_vectors<double>(row.width, __VA_ARGS__<double>{row}); \
+        row::walk<double>(row.width, __VA_ARGS__<double>{row});    \
     }
 template <class T>
 using RnnTanhAt = RnnAt<T, false>;
@@ -207,11 +211,11 @@ TESSERA_CELL_GRADIENT(lstm, LstmGradientAt)
 #undef TESSERA_CELL
 #undef TESSERA_CELL_GRADIENT
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 using kernels::RecurrentStep;
@@ -309,5 +313,5 @@ TESSERA_CELL_KERNEL(lstm)
 #undef TESSERA_CELL_KERNEL
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

@@ -5,7 +5,7 @@
 #include "tessera/core/parallel.h"
 #include "tessera/kernels/reduce.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 template <class T>
@@ -104,4 +104,4 @@ const RegisterKernel register_max{kernels::max, DeviceKind::CPU, max_on_cpu};
 const RegisterKernel register_top_k{kernels::top_k, DeviceKind::CPU, top_k_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -9,7 +9,7 @@
 #include "tessera/kernels/memory.h"
 #include "tessera/kernels/reduce.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 struct Dimension {
@@ -176,7 +176,8 @@ void sum_in_parts(const View& in, const View& out, double divisor) {
             View piece = in;
             piece.data = in.as<T>() + first * in.strides[dim];
             piece.shape[dim] = last - first;
-            const View sums{partial.data() + part * results, DType::F64, cpu, out.shape, contiguous_strides(out.shape)};
+            const View sums{partial.data() + part * results, DType::F64, tessera::cpu, out.shape,
+                            contiguous_strides(out.shape)};
             sum_whole<T, double>(piece, sums, 1);
         }
     });
@@ -184,8 +185,8 @@ void sum_in_parts(const View& in, const View& out, double divisor) {
         for (std::int64_t i = 0; i < results; ++i)
             partial[static_cast<std::size_t>(i)] += partial[static_cast<std::size_t>(part * results + i)];
     for (std::int64_t i = 0; i < results; ++i) partial[static_cast<std::size_t>(i)] /= divisor;
-    const View totals{partial.data(), DType::F64, cpu, out.shape, contiguous_strides(out.shape)};
-    kernels::copy.on(cpu)(totals, out);
+    const View totals{partial.data(), DType::F64, tessera::cpu, out.shape, contiguous_strides(out.shape)};
+    kernels::copy.on(tessera::cpu)(totals, out);
 }
 
 void sum_on_cpu(const View& in, const View& out) {
@@ -201,4 +202,4 @@ const RegisterKernel register_sum{kernels::sum, DeviceKind::CPU, sum_on_cpu};
 const RegisterKernel register_mean{kernels::mean, DeviceKind::CPU, mean_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -16,7 +16,7 @@
 
 #ifndef TESSERA_ROPE_HEADS
 #define TESSERA_ROPE_HEADS
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 // The heads of one position, each a row of `width` elements.
@@ -43,11 +43,11 @@ struct RopeTables {
 };
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
 using Doubles = row::Vector<double>;
@@ -162,11 +162,11 @@ void rope_f32(const RopeHeads<float>& r) { rope_heads(r); }
 void rope_f64(const RopeHeads<double>& r) { rope_heads(r); }
 
 }  // namespace
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 HWY_EXPORT(fill_tables_f32);
@@ -249,5 +249,5 @@ void rope_on_cpu(const kernels::Rope& rope) {
 const RegisterKernel register_rope{kernels::rope, DeviceKind::CPU, rope_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

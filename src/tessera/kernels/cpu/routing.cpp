@@ -9,7 +9,7 @@
 #include "tessera/kernels/cpu/convert.h"
 #include "tessera/kernels/cpu/scratch.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 using kernels::RoutingRule;
@@ -60,9 +60,9 @@ void route_rows(const View& logits, const RoutingRule& rule, const View& probabi
     using Compute = compute_t<T>;
     const std::int64_t experts = logits.shape[1], k = indices.shape[1];
     parallel_for(logits.shape[0], rows_at_once(experts), [&](std::int64_t begin, std::int64_t end) {
-        const Scratch scratch(experts + rule.groups);
-        const std::span allowed(scratch.as<char>(), static_cast<std::size_t>(experts));
-        const std::span groups(scratch.as<char>() + experts, static_cast<std::size_t>(rule.groups));
+        const Scratch<char> scratch(experts + rule.groups);
+        const std::span allowed(scratch.data(), static_cast<std::size_t>(experts));
+        const std::span groups(scratch.data() + experts, static_cast<std::size_t>(rule.groups));
         for (std::int64_t row = begin; row < end; ++row) {
             const T* values = logits.as<T>() + row * logits.strides[0];
             Compute* p = probabilities.as<Compute>() + row * experts;
@@ -168,4 +168,4 @@ const RegisterKernel register_balance_backward{kernels::load_balance_backward, D
                                                load_balance_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

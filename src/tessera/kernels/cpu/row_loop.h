@@ -11,8 +11,9 @@
 
 #include "tessera/core/parallel.h"
 #include "tessera/core/view.h"
+#include "tessera/kernels/cpu/merged_dimensions.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 template <int N>
 struct Run {
@@ -41,17 +42,21 @@ class RowLoop {
                 std::upper_bound(order.begin(), end, *end, [&](int a, int b) { return written[a] > written[b]; });
             std::rotate(place, end, end + 1);
         }
-        std::for_each(order.begin(), order_end, [&](int dim) { add_dimension(views, dim); });
-        if (rank_ == 0) push_dimension(1, {});
+        std::for_each(order.begin(), order_end, [&](int dim) {
+            typename MergedDimensions<N>::Strides strides;
+            for (int n = 0; n < N; ++n) strides[n] = views[n]->strides[dim];
+            dims_.add(views[0]->shape[dim], strides);
+        });
+        if (rank() == 0) dims_.push(1, {});
     }
 
     // Calls body(Run<N>) for pieces of at most `piece` elements.
     template <class Body>
     void parallel(Body&& body, std::int64_t piece = 16384) const {
-        const std::int64_t length = shape_[rank_ - 1];
+        const std::int64_t length = size(rank() - 1);
         const std::int64_t pieces = (length + piece - 1) / piece;
         std::int64_t outer = 1;
-        for (int dim = 0; dim + 1 < rank_; ++dim) outer *= shape_[dim];
+        for (int dim = 0; dim + 1 < rank(); ++dim) outer *= size(dim);
         const std::int64_t grain = std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, std::min(length, piece)));
         parallel_for(outer * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t i = begin; i < end; ++i) body(run_at(i / pieces, i % pieces * piece, piece));
@@ -59,52 +64,25 @@ class RowLoop {
     }
 
     // The merged dimensions, outermost first. There is at least one.
-    int rank() const { return rank_; }
-    std::int64_t size(int dim) const { return shape_[dim]; }
-    std::int64_t stride(int dim, int n) const { return strides_[dim][n]; }
+    int rank() const { return dims_.rank(); }
+    std::int64_t size(int dim) const { return dims_.size(dim); }
+    std::int64_t stride(int dim, int n) const { return dims_.strides(dim)[n]; }
     std::byte* start(int n) const { return start_[n]; }
 
    private:
     Run<N> run_at(std::int64_t row, std::int64_t first, std::int64_t piece) const {
+        const int inner = rank() - 1;
+        const auto offset = dims_.offsets(row, inner);
         Run<N> run;
-        std::array<std::int64_t, N> offset{};
-        for (int dim = rank_ - 2; dim >= 0; --dim) {
-            const std::int64_t index = row % shape_[dim];
-            row /= shape_[dim];
-            for (int n = 0; n < N; ++n) offset[n] += index * strides_[dim][n];
-        }
-        for (int n = 0; n < N; ++n) {
-            run.strides[n] = strides_[rank_ - 1][n];
-            run.data[n] = start_[n] + (offset[n] + first * run.strides[n]) * element_bytes_[n];
-        }
-        run.length = std::min(piece, shape_[rank_ - 1] - first);
+        run.strides = dims_.strides(inner);
+        for (int n = 0; n < N; ++n) run.data[n] = start_[n] + (offset[n] + first * run.strides[n]) * element_bytes_[n];
+        run.length = std::min(piece, size(inner) - first);
         return run;
-    }
-
-    void add_dimension(const std::array<const View*, N>& views, int dim) {
-        const std::int64_t size = views[0]->shape[dim];
-        if (size == 1) return;
-        std::array<std::int64_t, N> strides;
-        bool merges = rank_ > 0;
-        for (int n = 0; n < N; ++n) {
-            strides[n] = views[n]->strides[dim];
-            merges = merges && strides_[rank_ - 1][n] == strides[n] * size;
-        }
-        if (!merges) return push_dimension(size, strides);
-        shape_[rank_ - 1] *= size;
-        strides_[rank_ - 1] = strides;
-    }
-
-    void push_dimension(std::int64_t size, const std::array<std::int64_t, N>& strides) {
-        shape_[rank_] = size;
-        strides_[rank_++] = strides;
     }
 
     std::array<std::byte*, N> start_;
     std::array<std::int64_t, N> element_bytes_;
-    std::array<std::int64_t, max_rank + 1> shape_;
-    std::array<std::array<std::int64_t, N>, max_rank + 1> strides_;
-    int rank_ = 0;
+    MergedDimensions<N> dims_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -17,7 +17,7 @@
 #include "tessera/kernels/cpu/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace row {
 
@@ -64,7 +64,8 @@ HWY_INLINE std::int64_t lanes_of() {
     return static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
 }
 
-// Calls body(place) along `length` elements.
+// Calls body(place) along `length` elements. A body is a functor or a lambda with HWY_ATTR: lambdas do not inherit the
+// target they are written for.
 template <class T, class Body>
 HWY_INLINE void walk(std::int64_t length, const Body& body) {
     const std::int64_t lanes = lanes_of<T>();
@@ -84,6 +85,12 @@ HWY_INLINE void walk(std::int64_t length, bool stream, const T* out, const Body&
     if (i > 0) body(Part<T>{0, static_cast<std::size_t>(i)});
     for (; i + lanes <= length; i += lanes) body(Streamed<T>{{i}});
     if (i < length) body(Part<T>{i, static_cast<std::size_t>(length - i)});
+}
+
+// out[i] = op(tag, in_0[i], in_1[i], …). With `stream`, the caller ends with finish_streaming().
+template <class T, class Op, class... Inputs>
+HWY_INLINE void map(std::int64_t length, bool stream, T* out, const Op& op, const Inputs*... in) {
+    walk<T>(length, stream, out, [&](auto at) HWY_ATTR { at.write(op(Tag<T>(), at.load(in)...), out); });
 }
 
 // Fetches the next row into the second cache while this one is written: the first cache has this row. A request is
@@ -177,6 +184,6 @@ HWY_INLINE T maximum(const T* row, std::int64_t length) {
 }
 
 }  // namespace row
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

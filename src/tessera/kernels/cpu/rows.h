@@ -7,47 +7,28 @@
 #include <vector>
 
 #include "tessera/core/view.h"
+#include "tessera/kernels/cpu/merged_dimensions.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 // Where the i-th of the outer positions begins, in elements. Outer dimensions are merged where the strides allow, so
 // that the usual contiguous view costs one multiplication.
 class Starts {
    public:
     Starts(const View& view, int outer_dims) {
-        for (int dim = 0; dim < outer_dims; ++dim) {
-            const std::int64_t size = view.shape[dim], stride = view.strides[dim];
-            if (size == 1) continue;
-            if (rank_ > 0 && strides_[last()] == stride * size) {
-                sizes_[last()] *= size;
-                strides_[last()] = stride;
-            } else {
-                ++rank_;
-                sizes_[last()] = size;
-                strides_[last()] = stride;
-            }
-        }
+        for (int dim = 0; dim < outer_dims; ++dim) dims_.add(view.shape[dim], {view.strides[dim]});
     }
 
     std::int64_t operator[](std::int64_t index) const {
-        if (rank_ == 1) return index * strides_[0];
-        std::int64_t offset = 0;
-        for (std::size_t dim = static_cast<std::size_t>(rank_); dim-- > 0;) {
-            offset += index % sizes_[dim] * strides_[dim];
-            index /= sizes_[dim];
-        }
-        return offset;
+        return dims_.rank() == 1 ? index * step() : dims_.offsets(index, dims_.rank())[0];
     }
 
     // Whether all lie `step` elements apart.
-    bool is_even() const { return rank_ <= 1; }
-    std::int64_t step() const { return rank_ == 1 ? strides_[0] : 0; }
+    bool is_even() const { return dims_.rank() <= 1; }
+    std::int64_t step() const { return dims_.rank() == 1 ? dims_.strides(0)[0] : 0; }
 
    private:
-    std::size_t last() const { return static_cast<std::size_t>(rank_ - 1); }
-
-    std::array<std::int64_t, max_rank> sizes_{}, strides_{};
-    int rank_ = 0;
+    MergedDimensions<1> dims_;
 };
 
 template <class T>
@@ -116,4 +97,4 @@ std::array<T*, count> thread_buffers(std::int64_t length) {
     return buffers;
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

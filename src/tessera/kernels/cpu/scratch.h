@@ -1,4 +1,4 @@
-// Memory for the length of one kernel call, from the caching allocator.
+// Memory for the length of one kernel call, from the caching allocator: `count` elements of T, on a cache line.
 #pragma once
 
 #include <cstddef>
@@ -6,27 +6,25 @@
 
 #include "tessera/core/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
+template <class T = std::byte>
 class Scratch {
    public:
-    explicit Scratch(std::int64_t bytes)
-        : bytes_(static_cast<std::size_t>(bytes)), data_(bytes_ ? allocate(cpu, bytes_) : nullptr) {}
+    explicit Scratch(std::int64_t count)
+        : bytes_(static_cast<std::size_t>(count) * sizeof(T)),
+          data_(bytes_ > 0 ? static_cast<T*>(allocate(tessera::cpu, bytes_)) : nullptr) {}
     ~Scratch() {
-        if (data_) release(cpu, data_, bytes_);
+        if (data_ != nullptr) release(tessera::cpu, data_, bytes_);
     }
     Scratch(const Scratch&) = delete;
     Scratch& operator=(const Scratch&) = delete;
 
-    void* data() const { return data_; }
-    template <class T>
-    T* as() const {
-        return static_cast<T*>(data_);
-    }
+    T* data() const { return data_; }
 
    private:
     std::size_t bytes_;
-    void* data_;
+    T* data_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

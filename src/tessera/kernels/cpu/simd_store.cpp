@@ -8,7 +8,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Byte i of `to` gets byte i of `from`, or i modulo 64 where `from` is a pattern.
@@ -38,11 +38,11 @@ void fill_streaming(const std::uint8_t* pattern, std::uint8_t* to, std::int64_t 
     stream_bytes<true>(pattern, to, bytes);
 }
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 HWY_EXPORT(copy_streaming);
 HWY_EXPORT(fill_streaming);
@@ -58,5 +58,5 @@ void stream_fill(const void* pattern, void* to, std::int64_t bytes) {
     (static_cast<const std::uint8_t*>(pattern), static_cast<std::uint8_t*>(to), bytes);
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 
 constexpr std::int64_t streaming_bytes = std::int64_t{16} << 20;
 
@@ -26,4 +26,4 @@ inline bool is_aligned(const void* data, std::uintptr_t alignment = 64) {
     return reinterpret_cast<std::uintptr_t>(data) % alignment == 0;
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

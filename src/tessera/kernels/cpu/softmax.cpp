@@ -21,7 +21,7 @@
 
 #ifndef TESSERA_SOFTMAX_ROWS
 #define TESSERA_SOFTMAX_ROWS
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 template <class T>
@@ -52,11 +52,11 @@ struct SoftmaxRow {
 constexpr std::int64_t chunk = 1024;
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
 template <class T>
@@ -214,11 +214,11 @@ void log_softmax_f32(SoftmaxRow<float>& r) { log_softmax_row(r); }
 void log_softmax_f64(SoftmaxRow<double>& r) { log_softmax_row(r); }
 
 }  // namespace
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 template <class T>
@@ -326,5 +326,5 @@ const RegisterKernel register_softmax{kernels::softmax, DeviceKind::CPU, softmax
 const RegisterKernel register_log_softmax{kernels::log_softmax, DeviceKind::CPU, log_softmax_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

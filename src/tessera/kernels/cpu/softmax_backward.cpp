@@ -15,7 +15,7 @@
 
 #ifndef TESSERA_SOFTMAX_BACKWARD_ROW
 #define TESSERA_SOFTMAX_BACKWARD_ROW
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 template <class T>
@@ -30,11 +30,11 @@ struct BackwardRow {
 };
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
 template <class T>
@@ -75,11 +75,11 @@ void log_softmax_backward_f32(const BackwardRow<float>& r) { log_softmax_row(r);
 void log_softmax_backward_f64(const BackwardRow<double>& r) { log_softmax_row(r); }
 
 }  // namespace
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 template <class T>
@@ -142,5 +142,5 @@ const RegisterKernel register_log_softmax_backward{kernels::log_softmax_backward
                                                    log_softmax_backward_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

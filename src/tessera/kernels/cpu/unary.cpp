@@ -8,11 +8,11 @@
 
 #include <hwy/highway.h>
 
-#include "tessera/kernels/cpu/map_row-inl.h"
+#include "tessera/kernels/cpu/row_math-inl.h"
 #include "tessera/kernels/cpu/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE {
+namespace tessera::kernels::cpu::HWY_NAMESPACE {
 
 // Forward: a function of x.
 struct Negate {
@@ -151,7 +151,7 @@ using Inputs2 = InputRows<T, 2>;
 
 template <class T>
 HWY_INLINE void soft_cap_row(T cap, const Inputs1<T>& in, T* out, std::int64_t count, bool stream) {
-    map_row(
+    row::map(
         count, stream, out,
         [cap]<class D, class V>(D d, V x) HWY_ATTR {
             const V limit = hn::Set(d, cap);
@@ -161,7 +161,7 @@ HWY_INLINE void soft_cap_row(T cap, const Inputs1<T>& in, T* out, std::int64_t c
 }
 template <class T>
 HWY_INLINE void soft_cap_backward_row(T cap, const Inputs2<T>& in, T* out, std::int64_t count, bool stream) {
-    map_row(
+    row::map(
         count, stream, out,
         [cap]<class D, class V>(D d, V x, V gradient)
             HWY_ATTR { return hn::Mul(gradient, math::tanh_derivative(d, hn::Div(x, hn::Set(d, cap)))); },
@@ -183,17 +183,17 @@ void soft_cap_backward_f64(double cap, const Inputs2<double>& in, double* out, s
 
 #define TESSERA_UNARY_ROWS(name, Op)                                                           \
     void name##_f32(const Inputs1<float>& in, float* out, std::int64_t count, bool stream) {   \
-        map_row(count, stream, out, Op{}, in[0]);                                              \
+        row::map(count, stream, out, Op{}, in[0]);                                             \
     }                                                                                          \
     void name##_f64(const Inputs1<double>& in, double* out, std::int64_t count, bool stream) { \
-        map_row(count, stream, out, Op{}, in[0]);                                              \
+        row::map(count, stream, out, Op{}, in[0]);                                             \
     }
 #define TESSERA_BACKWARD_ROWS(name, Op)                                                                 \
     void name##_backward_f32(const Inputs2<float>& in, float* out, std::int64_t count, bool stream) {   \
-        map_row(count, stream, out, Op{}, in[0], in[1]);                                                \
+        row::map(count, stream, out, Op{}, in[0], in[1]);                                               \
     }                                                                                                   \
     void name##_backward_f64(const Inputs2<double>& in, double* out, std::int64_t count, bool stream) { \
-        map_row(count, stream, out, Op{}, in[0], in[1]);                                                \
+        row::map(count, stream, out, Op{}, in[0], in[1]);                                               \
     }
 TESSERA_UNARY_ROWS(neg, Negate)
 TESSERA_UNARY_ROWS(exp, Exp)
@@ -219,11 +219,11 @@ TESSERA_BACKWARD_ROWS(silu, SiluBackward)
 #undef TESSERA_UNARY_ROWS
 #undef TESSERA_BACKWARD_ROWS
 
-}  // namespace tessera::HWY_NAMESPACE
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 HWY_EXPORT(soft_cap_f32);
@@ -289,5 +289,5 @@ TESSERA_BACKWARD_KERNEL(silu_backward)
 #undef TESSERA_BACKWARD_KERNEL
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu
 #endif

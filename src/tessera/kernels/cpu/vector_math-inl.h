@@ -19,7 +19,7 @@
 #include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::HWY_NAMESPACE::math {
+namespace tessera::kernels::cpu::HWY_NAMESPACE::math {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class D>
@@ -341,6 +341,6 @@ HWY_INLINE hn::Vec<D> silu_derivative(D d, hn::Vec<D> x) {
     return hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one));
 }
 
-}  // namespace tessera::HWY_NAMESPACE::math
+}  // namespace tessera::kernels::cpu::HWY_NAMESPACE::math
 HWY_AFTER_NAMESPACE();
 #endif

@@ -2,7 +2,7 @@
 
 #include "tessera/kernels/cpu/row_loop.h"
 
-namespace tessera {
+namespace tessera::kernels::cpu {
 namespace {
 
 template <class T>
@@ -28,4 +28,4 @@ void where_on_cpu(const View& condition, const View& a, const View& b, const Vie
 const RegisterKernel register_where{kernels::where, DeviceKind::CPU, where_on_cpu};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cpu

@@ -9,7 +9,7 @@
 #include "tessera/kernels/cuda/workspace.h"
 #include "tessera/kernels/optimizer.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 using kernels::AdafactorBuffers;
@@ -66,7 +66,7 @@ __global__ void column_parts_kernel(const __grid_constant__ AdafactorTask<T> tas
     const std::int64_t place = std::int64_t{blockIdx.x} * threads + threadIdx.x;
     if (place >= task.stack * task.columns) return;
     const std::int64_t matrix = place / task.columns, column = place % task.columns;
-    const std::int64_t begin = blockIdx.y * task.chunk, end = min(task.rows, begin + task.chunk);
+    const std::int64_t begin = blockIdx.y * task.chunk, end = ::min(task.rows, begin + task.chunk);
     double sum = 0;
     for (std::int64_t row = begin; row < end; ++row)
         sum += task.square((matrix * task.rows + row) * task.columns + column);
@@ -127,9 +127,9 @@ __global__ void apply_kernel(const __grid_constant__ AdafactorTask<T> task) {
     const AdafactorStep& step = task.step;
     const std::int64_t row = i / task.columns, column = i % task.columns, matrix = row / task.rows;
     const auto count = static_cast<double>(elements);
-    const double clip = max(1.0, std::sqrt(*task.update_size / count) / step.clip_threshold);
+    const double clip = ::max(1.0, std::sqrt(*task.update_size / count) / step.clip_threshold);
     double learning_rate = step.learning_rate;
-    if (step.scale_parameter) learning_rate *= max(step.epsilon_scale, std::sqrt(*task.parameter_size / count));
+    if (step.scale_parameter) learning_rate *= ::max(step.epsilon_scale, std::sqrt(*task.parameter_size / count));
     const T factor = task.row_factor[row] * task.column_factor[matrix * task.columns + column];
     T update = task.gradients[i] * factor * static_cast<T>(learning_rate / clip);
     if (task.first_moment != nullptr) {
@@ -207,4 +207,4 @@ void adafactor_on_cuda(const AdafactorStep& step, const AdafactorBuffers& buffer
 const RegisterKernel register_adafactor{kernels::adafactor, DeviceKind::CUDA, adafactor_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

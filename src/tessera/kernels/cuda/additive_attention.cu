@@ -6,7 +6,7 @@
 #include "tessera/kernels/cuda/softmax_rows.h"
 #include "tessera/kernels/reduce.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 using kernels::AdditiveAttentionGradients;
@@ -37,7 +37,7 @@ struct Task {
 
     __device__ int keys_of(std::int64_t batch) const {
         if (lengths == nullptr) return static_cast<int>(keys);
-        return static_cast<int>(max(std::int64_t{0}, min(lengths[batch], keys)));
+        return static_cast<int>(::max(std::int64_t{0}, ::min(lengths[batch], keys)));
     }
 };
 
@@ -50,14 +50,14 @@ __global__ void __launch_bounds__(threads) weights_kernel(const __grid_constant_
     for (int k = threadIdx.x / warp_size; k < count; k += threads / warp_size) {
         const T* key = task.key + (batch * task.keys + k) * task.width;
         T sum = 0;
-        for (std::int64_t i = lane; i < task.width; i += warp_size) sum += task.w_v[i] * tanh(query[i] + key[i]);
+        for (std::int64_t i = lane; i < task.width; i += warp_size) sum += task.w_v[i] * ::tanh(query[i] + key[i]);
         sum = warp_sum(sum);
         if (lane == 0) weights[k] = sum;
     }
     __syncthreads();  // the scores of all warps are there
     const RowTotal<T> all = row_total<1, threads, T>(count, [&](int k) { return Values<T, 1>{{weights[k]}}; });
     for (std::int64_t k = threadIdx.x; k < task.keys; k += threads)
-        weights[k] = k < count ? exp(weights[k] - shift_of(all.largest)) / all.total : T(0);
+        weights[k] = k < count ? ::exp(weights[k] - shift_of(all.largest)) / all.total : T(0);
 }
 
 // The gradient of the scores behind a row of softmax weights.
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(threads)
         const T query = task.query[row * task.width + i], w_v = task.w_v[i];
         T inner = 0, outer = 0;
         for (int k = 0; k < count; ++k) {
-            const T bent = tanh(query + task.key[(batch * task.keys + k) * task.width + i]);
+            const T bent = ::tanh(query + task.key[(batch * task.keys + k) * task.width + i]);
             const T gradient = score_gradient[row * task.keys + k];
             inner += gradient * (1 - bent * bent);
             outer += gradient * bent;
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(threads)
         T inner = 0;
         for (std::int64_t q = 0; counts && q < task.queries; ++q) {
             const std::int64_t row = batch * task.queries + q;
-            const T bent = tanh(task.query[row * task.width + i] + task.key[home]);
+            const T bent = ::tanh(task.query[row * task.width + i] + task.key[home]);
             inner += score_gradient[row * task.keys + k] * (1 - bent * bent);
         }
         key_gradient[home] = task.w_v[i] * inner;
@@ -168,4 +168,4 @@ const RegisterKernel register_backward{kernels::additive_attention_backward, Dev
                                        additive_attention_backward_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

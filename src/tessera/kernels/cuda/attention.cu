@@ -7,7 +7,7 @@
 #include "tessera/kernels/cuda/attention_task.h"
 #include "tessera/kernels/cuda/workspace.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 template <class T>
@@ -68,18 +68,18 @@ struct RunningRows {
     __device__ void take(T (&scores)[R][4]) {
 #pragma unroll
         for (int i = 0; i < R; ++i) {
-            T most = max(max(scores[i][0], scores[i][1]), max(scores[i][2], scores[i][3]));
+            T most = ::max(::max(scores[i][0], scores[i][1]), ::max(scores[i][2], scores[i][3]));
 #pragma unroll
             for (int distance = tile_lines / 2; distance > 0; distance /= 2)
-                most = max(most, __shfl_xor_sync(0xffffffffu, most, distance));
-            most = max(most, largest[i]);
+                most = ::max(most, __shfl_xor_sync(0xffffffffu, most, distance));
+            most = ::max(most, largest[i]);
             // With no key seen yet there is nothing to subtract: −∞ − −∞ would be NaN.
             const T shift = most == -std::numeric_limits<T>::infinity() ? T(0) : most;
-            const T shrink = exp(largest[i] - shift);
+            const T shrink = ::exp(largest[i] - shift);
             largest[i] = most;
             T sum = 0;
 #pragma unroll
-            for (int j = 0; j < 4; ++j) sum += scores[i][j] = exp(scores[i][j] - shift);
+            for (int j = 0; j < 4; ++j) sum += scores[i][j] = ::exp(scores[i][j] - shift);
 #pragma unroll
             for (int distance = tile_lines / 2; distance > 0; distance /= 2)
                 sum += __shfl_xor_sync(0xffffffffu, sum, distance);
@@ -106,7 +106,7 @@ __device__ void store_rows(const ForwardTask<T>& task, const Place& place, const
         for (int k = 0; k < column_groups * 4; ++k) running.out[i][k / 4][k % 4] *= factor;
         if (row < count && place.column_tile == 0 && thread_place() == 0)
             log_sums[rows.log_sum_index(task, place.batch, row)] =
-                total == 0 ? -std::numeric_limits<Compute>::infinity() : running.largest[i] + log(total);
+                total == 0 ? -std::numeric_limits<Compute>::infinity() : running.largest[i] + ::log(total);
     }
     for_each_result(running.out, count, columns, [&](int row, int column, Compute value) {
         const int at = place.column_tile * column_tile + column;
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(attention_threads) forward_kernel(const __grid
 
     const Place place(task);
     const int first_row = place.row_tile * tile_lines * R;
-    const int count = min(tile_lines * R, task.queries * task.group - first_row);
+    const int count = ::min(tile_lines * R, task.queries * task.group - first_row);
     rows.set_rows(task, place.batch, place.key_head, first_row, count);
     __syncthreads();
     int first_key, last_key;
@@ -143,13 +143,13 @@ __global__ void __launch_bounds__(attention_threads) forward_kernel(const __grid
     const int tiles = (last_key - first_key + key_tile - 1) / key_tile;
     const int tiles_per_part = (tiles + task.parts - 1) / task.parts;
     first_key += place.part * tiles_per_part * key_tile;
-    last_key = min(last_key, first_key + tiles_per_part * key_tile);
+    last_key = ::min(last_key, first_key + tiles_per_part * key_tile);
 
     RunningRows<Compute, R> running;
     const std::int64_t key_start = task.key.start(place.batch, 0, place.key_head);
     const std::int64_t value_start = task.value.start(place.batch, 0, place.key_head) + place.column_tile * column_tile;
     for (int key = first_key; key < last_key; key += key_tile) {
-        const int keys = min(key_tile, last_key - key);
+        const int keys = ::min(key_tile, last_key - key);
         Compute scores[R][4];
         multiply_rows(
             task.width, count,
@@ -201,16 +201,16 @@ __global__ void __launch_bounds__(attention_threads) merge_parts_kernel(const __
     const Compute none = -std::numeric_limits<Compute>::infinity();
     Compute largest = none, total = 0;
     for (int part = 0; part < task.parts; ++part)
-        largest = max(largest, task.part_log_sum[part * task.log_sums() + sum_index]);
+        largest = ::max(largest, task.part_log_sum[part * task.log_sums() + sum_index]);
     const Compute shift = largest == none ? Compute(0) : largest;
     for (int part = 0; part < task.parts; ++part)
-        total += exp(task.part_log_sum[part * task.log_sums() + sum_index] - shift);
+        total += ::exp(task.part_log_sum[part * task.log_sums() + sum_index] - shift);
     const int lane = threadIdx.x % warp_size;
-    if (lane == 0) task.log_sum[sum_index] = total == 0 ? none : shift + log(total);
+    if (lane == 0) task.log_sum[sum_index] = total == 0 ? none : shift + ::log(total);
     for (int column = lane; column < task.value_width; column += warp_size) {
         Compute sum = 0;
         for (int part = 0; part < task.parts; ++part) {
-            const Compute share = exp(task.part_log_sum[part * task.log_sums() + sum_index] - shift);
+            const Compute share = ::exp(task.part_log_sum[part * task.log_sums() + sum_index] - shift);
             sum += share * task.part_out[(part * task.log_sums() + line) * task.value_width + column];
         }
         task.out.store(task.out.start(batch, query, head) + column, total == 0 ? Compute(0) : sum / total);
@@ -255,4 +255,4 @@ void attention_on_cuda(const kernels::AttentionSettings& settings, const kernels
 const RegisterKernel register_attention{kernels::attention, DeviceKind::CUDA, attention_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -5,7 +5,7 @@
 
 #include "tessera/kernels/cuda/attention_gradients.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 template <class T>
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(attention_threads)
 
     const Place place(task);
     const int first_row = (task.tiles - 1 - place.tile) * row_tile;  // the last ones see the most keys
-    const int count = min(row_tile, task.queries * task.group - first_row);
+    const int count = ::min(row_tile, task.queries * task.group - first_row);
     const int column = place.column_tile * column_tile;
     rows.load(task, place.batch, count, 0, task.keys, [&](int i) {
         return QueryAndHead{(first_row + i) / task.group, place.key_head * task.group + (first_row + i) % task.group};
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(attention_threads)
     Compute sums[gradient_rows][column_groups][4] = {};
     GradientTile<T> pairs;
     for (int key = first_key; key < last_key; key += key_tile) {
-        const int keys = min(key_tile, last_key - key);
+        const int keys = ::min(key_tile, last_key - key);
         pairs.compute(task, rows, place.batch, place.key_head, count, key, keys, true, true, work);
 #pragma unroll
         for (int i = 0; i < gradient_rows; ++i)
@@ -95,8 +95,8 @@ __device__ void queries_of(const BackwardTask<T>& task, int batch, int first, in
     const bool all_before = mask.ahead < 0 || first < prefix;
     const std::int64_t from = all_before ? 0 : first - mask.ahead - position;
     const std::int64_t to = mask.behind < 0 ? task.queries : last + mask.behind - position;
-    begin = static_cast<int>(max(std::int64_t{0}, min(from, std::int64_t{task.queries})));
-    end = static_cast<int>(max(std::int64_t{begin}, min(to, std::int64_t{task.queries})));
+    begin = static_cast<int>(::max(std::int64_t{0}, ::min(from, std::int64_t{task.queries})));
+    end = static_cast<int>(::max(std::int64_t{begin}, ::min(to, std::int64_t{task.queries})));
 }
 
 template <class T>
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(attention_threads) key_gradient_kernel(const _
     const bool of_values = place.column_tile >= task.key_columns;
     const int column = (place.column_tile - (of_values ? task.key_columns : 0)) * column_tile;
     const int columns = (of_values ? task.value_width : task.width) - column;
-    const int first_key = place.tile * key_tile, keys = min(key_tile, task.keys - first_key);
+    const int first_key = place.tile * key_tile, keys = ::min(key_tile, task.keys - first_key);
     const HeadRows<T>& right = of_values ? task.out_gradient : task.query;
     int first_query, last_query;
     queries_of(task, place.batch, first_key, first_key + keys, first_query, last_query);
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(attention_threads) key_gradient_kernel(const _
     Compute sums[gradient_rows][column_groups][4] = {};
     GradientTile<T> pairs;
     for (int first_row = first_query * task.group; first_row < last_query * task.group; first_row += row_tile) {
-        const int count = min(row_tile, last_query * task.group - first_row);
+        const int count = ::min(row_tile, last_query * task.group - first_row);
         const bool seen = rows.load(task, place.batch, count, first_key, first_key + keys, [&](int i) {
             return QueryAndHead{(first_row + i) / task.group,
                                 place.key_head * task.group + (first_row + i) % task.group};
@@ -175,4 +175,4 @@ const RegisterKernel register_attention_backward{kernels::attention_backward, De
                                                  attention_backward_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

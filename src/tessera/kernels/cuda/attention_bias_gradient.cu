@@ -5,7 +5,7 @@
 
 #include "tessera/kernels/cuda/attention_gradients.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 template <class T>
@@ -76,21 +76,21 @@ __global__ void __launch_bounds__(attention_threads) bias_gradient_kernel(const 
     const Walk batches(own_batch, task.sizes[0], task.batches), heads(own_head, task.sizes[1], task.heads);
     const Walk queries(own_queries, task.sizes[2], (task.queries + row_tile - 1) / row_tile);
     const Walk keys(own_keys, task.sizes[3], (task.keys + key_tile - 1) / key_tile);
-    const int first_key = keys.begin * key_tile, last_key = min(task.keys, keys.end * key_tile);
+    const int first_key = keys.begin * key_tile, last_key = ::min(task.keys, keys.end * key_tile);
 
     Compute sums[gradient_rows][4] = {};
     GradientTile<T> pairs;
     for (int batch = batches.begin; batch < batches.end; ++batch)
         for (int head = heads.begin; head < heads.end; ++head)
             for (int tile = queries.begin; tile < queries.end; ++tile) {
-                const int first = tile * row_tile, count = min(row_tile, task.queries - first);
+                const int first = tile * row_tile, count = ::min(row_tile, task.queries - first);
                 const bool seen = rows.load(task, batch, count, first_key, last_key, [&](int i) {
                     return QueryAndHead{first + i, head};
                 });
                 if (!seen) continue;
                 for (int key = first_key; key < last_key; key += key_tile) {
-                    pairs.compute(task, rows, batch, head / task.group, count, key, min(key_tile, last_key - key), true,
-                                  false, work);
+                    pairs.compute(task, rows, batch, head / task.group, count, key, ::min(key_tile, last_key - key),
+                                  true, false, work);
 #pragma unroll
                     for (int k = 0; k < gradient_rows * 4; ++k) sums[k / 4][k % 4] += pairs.gradients[k / 4][k % 4];
                 }
@@ -120,4 +120,4 @@ const RegisterKernel register_bias_gradient{kernels::attention_bias_gradient, De
                                             attention_bias_gradient_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -8,7 +8,7 @@
 #include "tessera/kernels/cuda/attention_task.h"
 #include "tessera/kernels/cuda/workspace.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 constexpr int gradient_rows = 4, row_tile = tile_lines * gradient_rows;
 
@@ -110,7 +110,7 @@ struct GradientTile {
                 const int row = thread_line() * gradient_rows + i, key = first + thread_place() * 4 + j;
                 const Score<Compute> score = score_of(task, rows, batch, row, key, weights[i][j]);
                 const bool seen = score.value != -std::numeric_limits<Compute>::infinity();
-                const Compute weight = seen ? exp(score.value - rows.log_sum[row]) : Compute(0);
+                const Compute weight = seen ? ::exp(score.value - rows.log_sum[row]) : Compute(0);
                 const Compute kept = seen ? dropout_factor(task, rows, batch, row, key) : Compute(0);
                 weights[i][j] = weight * kept;
                 if (!wants_gradients) continue;
@@ -125,4 +125,4 @@ constexpr std::size_t gradient_bytes() {
     return sizeof(compute_t<T>) * (work_size<gradient_rows>() + key_tile * tile_stride(row_tile));
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -7,7 +7,7 @@
 #include "tessera/kernels/cuda/stream.h"
 #include "tessera/kernels/cuda/values.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -27,17 +27,17 @@ __global__ void __launch_bounds__(threads) merge_kernel(const __grid_constant__ 
     const std::int64_t head = line % parts.heads, step = line / parts.heads % parts.time,
                        batch = line / parts.heads / parts.time;
     const std::int64_t sum = (batch * parts.heads + head) * parts.time + step;
-    const T first = parts.first_log_sum[sum], second = parts.second_log_sum[sum], largest = max(first, second);
+    const T first = parts.first_log_sum[sum], second = parts.second_log_sum[sum], largest = ::max(first, second);
     const bool sees_none = largest == -std::numeric_limits<T>::infinity();
-    const T from_first = sees_none ? T(0) : exp(first - largest),
-            from_second = sees_none ? T(1) : exp(second - largest);
+    const T from_first = sees_none ? T(0) : ::exp(first - largest),
+            from_second = sees_none ? T(1) : ::exp(second - largest);
     const T share = from_first / (from_first + from_second);
     const int lane = threadIdx.x % warp_size;
     for (int i = lane; i < parts.width; i += warp_size) {
         const std::int64_t at = line * parts.width + i;
         out[at] = convert_to<Out>(share * parts.first_out[at] + (1 - share) * parts.second_out[at]);
     }
-    if (lane == 0) parts.log_sum[sum] = sees_none ? largest : largest + log(from_first + from_second);
+    if (lane == 0) parts.log_sum[sum] = sees_none ? largest : largest + ::log(from_first + from_second);
 }
 
 template <class T, class Out>
@@ -70,4 +70,4 @@ void merge_on_cuda(const kernels::AttentionParts& parts) {
 const RegisterKernel register_merge{kernels::attention_merge, DeviceKind::CUDA, merge_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

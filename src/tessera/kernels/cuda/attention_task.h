@@ -11,7 +11,7 @@
 #include "tessera/kernels/cuda/attention_tiles.h"
 #include "tessera/kernels/cuda/stream.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 // Rows of a (B, T, H, D) view, of T or of its compute type.
 template <class T>
@@ -112,10 +112,10 @@ struct TileRows {
         last = 0;
         for (int i = 0; i < size; ++i) {
             if (begin[i] == end[i]) continue;
-            first = min(first, begin[i]);
-            last = max(last, end[i]);
+            first = ::min(first, begin[i]);
+            last = ::max(last, end[i]);
         }
-        first = min(first, last);
+        first = ::min(first, last);
     }
     template <class T>
     __device__ std::int64_t log_sum_index(const AttentionTask<T>& task, int batch, int i) const {
@@ -139,7 +139,7 @@ __device__ Score<compute_t<T>> score_of(const AttentionTask<T>& task, const Tile
         return {hidden, 0};
     Score<Compute> score{product * task.scale, 1};
     if (task.cap > 0) {
-        const Compute bent = tanh(score.value / task.cap);
+        const Compute bent = ::tanh(score.value / task.cap);
         score = {task.cap * bent, 1 - bent * bent};
     }
     const int query = rows.query[row], head = rows.head[row];
@@ -176,4 +176,4 @@ void launch_attention(const char* name, Kernel kernel, std::int64_t blocks, std:
     check_launch(name);
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -6,7 +6,7 @@
 #include "tessera/kernels/cuda/block_sum.h"
 #include "tessera/kernels/cuda/values.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 constexpr int attention_threads = 256;
 constexpr int tile_lines = 16;
@@ -105,7 +105,7 @@ __device__ void multiply_rows(int width, int left_rows, LeftAt&& left_at, int ri
 // threads must call it, after a barrier behind the writing of `left`; afterwards `work` and `left` are free.
 template <int R, class T, class At>
 __device__ void add_product(const T* left, int depth, int columns, At&& at, T* work, T (&sums)[R][column_groups][4]) {
-    const int groups = min(column_groups, (columns + 63) / 64);
+    const int groups = ::min(column_groups, (columns + 63) / 64);
     for (int first = 0; first < depth; first += depth_tile) {
         load_straight(
             depth - first, columns, groups, [&](int row, int column) { return at(first + row, column); }, work);
@@ -136,4 +136,4 @@ __device__ void for_each_result(const T (&sums)[R][column_groups][4], int rows, 
             }
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

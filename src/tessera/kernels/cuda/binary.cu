@@ -2,7 +2,7 @@
 
 #include "tessera/kernels/cuda/strided.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -80,4 +80,4 @@ const RegisterKernel register_mul{kernels::mul, DeviceKind::CUDA, binary_on_cuda
 const RegisterKernel register_div{kernels::div, DeviceKind::CUDA, binary_on_cuda<Div>};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -2,7 +2,7 @@
 // of additions is fixed.
 #pragma once
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 constexpr int warp_size = 32;
 
@@ -30,4 +30,4 @@ __device__ T group_sum(T value) {
     return total;
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

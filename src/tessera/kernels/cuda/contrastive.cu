@@ -4,7 +4,7 @@
 #include "tessera/kernels/cuda/norm_rows.h"
 #include "tessera/kernels/cuda/strided.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = norm_threads;
@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(threads)
     scale_kernel(const __grid_constant__ StridedPiece<2> piece, const T* log_factor) {
     const std::uint32_t number = blockIdx.x * threads + threadIdx.x;
     if (number >= ceil_divide(piece.elements, size)) return;
-    const compute_t<T> factor = exp(widen(*log_factor));
+    const compute_t<T> factor = ::exp(widen(*log_factor));
     const auto offset = piece.dimensions.offsets(number);
     const std::uint32_t count = piece.elements_at(number);
     const auto x = load_pack<T, size>(piece, 0, offset[0], count);
@@ -53,8 +53,8 @@ __global__ void __launch_bounds__(threads) pair_kernel(const __grid_constant__ P
     for (std::int64_t j = threadIdx.x; j < task.columns; j += threads) {
         const T sign = j == row ? T(1) : T(-1);
         const T margin = sign * task.logits[row * task.logits_stride + j];
-        const T small = exp(-fabs(margin));  // in (0, 1]: neither form overflows
-        loss += static_cast<double>(log1p(small) + max(-margin, T(0)));
+        const T small = ::exp(-fabs(margin));  // in (0, 1]: neither form overflows
+        loss += static_cast<double>(log1p(small) + ::max(-margin, T(0)));
         if (task.gradient != nullptr)
             task.gradient[row * task.gradient_stride + j] = -sign * (margin > 0 ? small : T(1)) / (1 + small);
     }
@@ -102,8 +102,8 @@ __global__ void __launch_bounds__(threads) normalise_kernel(const __grid_constan
     using Compute = compute_t<T>;
     const std::int64_t row = blockIdx.x;
     const T* x = task.x + row * task.x_stride;
-    const double norm = sqrt(row_dot(x, x, task.width));
-    const auto inverse = static_cast<Compute>(1 / max(norm, task.eps));
+    const double norm = ::sqrt(row_dot(x, x, task.width));
+    const auto inverse = static_cast<Compute>(1 / ::max(norm, task.eps));
     if (threadIdx.x == 0) task.inverse_norms[row] = inverse;
     for (std::int64_t i = threadIdx.x; i < task.width; i += threads)
         task.out[row * task.out_stride + i] = convert_to<T>(widen(x[i]) * inverse);
@@ -165,4 +165,4 @@ const RegisterKernel register_normalise_backward{kernels::l2_normalise_backward,
                                                  l2_normalise_backward_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

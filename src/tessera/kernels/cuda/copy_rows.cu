@@ -6,7 +6,7 @@
 #include "tessera/kernels/cuda/stream.h"
 #include "tessera/kernels/cuda/values.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int most_threads = 256;
@@ -68,4 +68,4 @@ void copy_rows(const View& from, const View& index, const View& out) {
     }
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

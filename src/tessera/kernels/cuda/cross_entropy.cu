@@ -4,7 +4,7 @@
 
 #include "tessera/kernels/cuda/softmax_rows.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 using kernels::CrossEntropyRule;
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(threads)
         const std::int64_t target = targets[i * stride];
         if (target == ignore_index) continue;
         ++counted;
-        if (target < 0 || target >= vocabulary) first_wrong = min(first_wrong, i);
+        if (target < 0 || target >= vocabulary) first_wrong = ::min(first_wrong, i);
     }
     counted = group_sum<threads>(counted);
     first_wrong = -group_max<threads>(-first_wrong);
@@ -65,7 +65,7 @@ struct Task {
     Compute cap;
 
     __device__ std::int64_t target(std::int64_t row) const { return targets[row * targets_stride]; }
-    __device__ Compute capped(Compute logit) const { return cap > 0 ? cap * tanh(logit / cap) : logit; }
+    __device__ Compute capped(Compute logit) const { return cap > 0 ? cap * ::tanh(logit / cap) : logit; }
     // `size` logits of a row as computed with.
     template <int size>
     __device__ Values<Compute, size> load(std::int64_t row, int column) const {
@@ -100,7 +100,8 @@ __global__ void __launch_bounds__(threads) forward_kernel(const __grid_constant_
     if (smoothing != 0) sum = group_sum<group>(sum);
     if (!leads) return;
     // Written as distances from the largest logit, so that logits of any size leave a loss with all its digits.
-    const double most = all.largest, beyond_most = log(static_cast<double>(all.total)), log_total = most + beyond_most;
+    const double most = all.largest, beyond_most = ::log(static_cast<double>(all.total)),
+                 log_total = most + beyond_most;
     const double to_target = most - task.template load<1>(row, static_cast<int>(target)).value[0];
     double loss = (1 - smoothing) * (beyond_most + to_target) + task.rule.z_loss * log_total * log_total;
     if (smoothing != 0) loss += smoothing * (beyond_most + (most - sum / task.classes));
@@ -130,7 +131,7 @@ __global__ void __launch_bounds__(threads)
         Pack<Out, size> out;
 #pragma unroll
         for (int k = 0; k < size; ++k) {
-            Compute value = weight * exp(values.value[k] - log_sum) - offset;
+            Compute value = weight * ::exp(values.value[k] - log_sum) - offset;
             if (column + k == target) value -= factor * (1 - smoothing);
             if (task.cap > 0) value *= 1 - (values.value[k] * inverse_cap) * (values.value[k] * inverse_cap);
             out.value[k] = convert_to<Out>(ignored ? Compute(0) : value);
@@ -204,4 +205,4 @@ const RegisterKernel register_backward{kernels::cross_entropy_backward, DeviceKi
                                        cross_entropy_backward_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -9,7 +9,7 @@
 
 #include "tessera/kernels/cuda/stream.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 void check_cublas(cublasStatus_t status, const char* call) {
@@ -193,4 +193,4 @@ bool multiply(const MatrixProduct& product, int device_index) {
     return true;
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

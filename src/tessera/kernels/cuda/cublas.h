@@ -5,7 +5,7 @@
 
 #include "tessera/core/dtype.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 cudaDataType cuda_type(DType dtype);  // f64, f32, bf16 or f16
 
@@ -31,4 +31,4 @@ struct MatrixProduct {
 // Returns false, having done nothing, where cuBLASLt does not add the bias for this product.
 bool multiply(const MatrixProduct& product, int device_index);
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

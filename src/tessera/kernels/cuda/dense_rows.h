@@ -8,7 +8,7 @@
 #include "tessera/kernels/cuda/workspace.h"
 #include "tessera/kernels/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 class DenseRows {
    public:
@@ -50,4 +50,4 @@ class DenseRows {
     Workspace<std::byte> copy_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -2,7 +2,7 @@
 #include "tessera/core/device.h"
 #include "tessera/kernels/cuda/stream.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 int count_devices() {
@@ -73,4 +73,4 @@ constexpr DeviceDriver cuda_driver{
 const InstallDriver install(DeviceKind::CUDA, &cuda_driver);
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -3,7 +3,7 @@
 #include "tessera/kernels/cuda/stream.h"
 #include "tessera/kernels/cuda/values.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -36,4 +36,4 @@ void dropout_on_cuda(const kernels::DropoutRule& rule, const View& x, const View
 const RegisterKernel register_dropout{kernels::dropout, DeviceKind::CUDA, dropout_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -3,7 +3,7 @@
 
 #include "tessera/kernels/cuda/strided.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 constexpr int elementwise_threads = 256;
 
@@ -45,4 +45,4 @@ void map_on_cuda(const char* name, const std::array<const View*, N>& views, Oper
     });
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -7,7 +7,7 @@
 #include "tessera/kernels/gather.h"
 #include "tessera/kernels/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -64,4 +64,4 @@ const RegisterKernel register_embedding_backward{kernels::embedding_backward, De
                                                  embedding_backward_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -5,7 +5,7 @@
 #include "tessera/kernels/cuda/stream.h"
 #include "tessera/kernels/cuda/values.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -80,4 +80,4 @@ const RegisterKernel register_combine_backward{kernels::combine_rows_backward, D
                                                combine_rows_backward_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace tessera::functions {
+namespace tessera::kernels::cuda::functions {
 
 // e^{−|x|}: no overflow on either side of zero.
 template <class T>
@@ -69,4 +69,4 @@ __device__ T silu_derivative(T x) {
     return s * (1 + x * (1 - s));
 }
 
-}  // namespace tessera::functions
+}  // namespace tessera::kernels::cuda::functions

@@ -3,7 +3,7 @@
 #include "tessera/kernels/cuda/elementwise.h"
 #include "tessera/kernels/cuda/functions.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 struct Silu {
@@ -95,4 +95,4 @@ const RegisterKernel register_geglu_tanh_backward{kernels::geglu_tanh_backward, 
                                                   gated_backward_on_cuda<GeluTanh>};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

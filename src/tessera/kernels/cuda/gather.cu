@@ -4,7 +4,7 @@
 #include "tessera/kernels/cuda/scatter_rows.h"
 #include "tessera/kernels/cuda/strided.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -119,4 +119,4 @@ const RegisterKernel register_gather{kernels::gather, DeviceKind::CUDA, gather_o
 const RegisterKernel register_scatter_add{kernels::scatter_add, DeviceKind::CUDA, scatter_add_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

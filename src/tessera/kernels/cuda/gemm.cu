@@ -9,7 +9,7 @@
 #include "tessera/kernels/cuda/workspace.h"
 #include "tessera/kernels/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 // How cuBLASLt sees the last two dimensions (rows, columns) of a view: as they lie, or transposed.
@@ -171,4 +171,4 @@ void gemm_on_cuda(const View& a, const View& b, const View& bias, const View& c,
 const RegisterKernel register_gemm{kernels::gemm, DeviceKind::CUDA, gemm_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -4,7 +4,7 @@
 #include "tessera/kernels/cuda/workspace.h"
 #include "tessera/kernels/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -62,4 +62,4 @@ std::optional<std::int64_t> find_outside(const View& index, std::int64_t size, c
     });
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -3,7 +3,7 @@
 #include "tessera/kernels/cuda/quantised_rows.h"
 #include "tessera/kernels/cuda/strided.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -151,4 +151,4 @@ const RegisterKernel register_fill{kernels::fill, DeviceKind::CUDA, fill_on_cuda
 const RegisterKernel register_accumulate{kernels::accumulate, DeviceKind::CUDA, accumulate_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

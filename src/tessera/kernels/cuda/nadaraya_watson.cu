@@ -5,7 +5,7 @@
 #include "tessera/kernels/cuda/softmax_rows.h"
 #include "tessera/kernels/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 using kernels::NadarayaWatson;
@@ -61,8 +61,8 @@ template <class T>
 __device__ T kernel_value(const Task<T>& task, T square) {
     switch (task.kernel) {
         case PoolingKernel::Gaussian: return -square / (2 * task.reach * task.reach);
-        case PoolingKernel::Boxcar: return sqrt(square) <= task.reach ? T(1) : T(0);
-        default: return max(T(0), 1 - sqrt(square) / task.reach);
+        case PoolingKernel::Boxcar: return ::sqrt(square) <= task.reach ? T(1) : T(0);
+        default: return ::max(T(0), 1 - ::sqrt(square) / task.reach);
     }
 }
 
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(threads) weights_kernel(const __grid_constant_
     if (task.kernel == PoolingKernel::Gaussian) {
         const RowTotal<T> all = row_total<1, threads, T>(count, [&](int k) { return Values<T, 1>{{weights[k]}}; });
         for (int k = threadIdx.x; k < count; k += threads)
-            weights[k] = exp(weights[k] - shift_of(all.largest)) / all.total;
+            weights[k] = ::exp(weights[k] - shift_of(all.largest)) / all.total;
         return;
     }
     T sum = 0;
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(threads)
     }
     T sum = 0;
     for_each_key(task, blockIdx.x, [&](std::int64_t k, T square) {
-        const T value = kernel_value(task, square), distance = sqrt(square);
+        const T value = kernel_value(task, square), distance = ::sqrt(square);
         sum += value;
         const bool flat = value == 0 || distance == 0;  // beyond reach, or at the tip
         out[k] = flat ? T(0) : -(gradient[k] - mean) / (task.reach * distance);
@@ -193,4 +193,4 @@ const RegisterKernel register_backward{kernels::kernel_pooling_backward, DeviceK
                                        kernel_pooling_backward_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -4,7 +4,7 @@
 
 #include "tessera/kernels/cuda/norm_rows.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 template <class T>
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(norm_threads) norm_kernel(const __grid_constan
 #pragma unroll
         for (int k = 0; k < size; ++k) squares += (values.value[k] - mean) * (values.value[k] - mean);
     });
-    const Compute rstd = Compute(1) / sqrt(group_sum<group>(squares) / width + task.eps);
+    const Compute rstd = Compute(1) / ::sqrt(group_sum<group>(squares) / width + task.eps);
     walk_row<T, size, group>(x, task.width, [&](int column, const auto& values) {
         const auto weight = load_weight<size>(task.weight, column, task.weight_offset);
         const auto bias = load_or<size>(task.bias, column, Compute(0));
@@ -121,4 +121,4 @@ const RegisterKernel register_layer_norm{kernels::layer_norm, DeviceKind::CUDA, 
 const RegisterKernel register_rms_norm{kernels::rms_norm, DeviceKind::CUDA, rms_norm_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

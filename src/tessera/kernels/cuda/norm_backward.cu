@@ -8,7 +8,7 @@
 #include "tessera/kernels/cuda/norm_rows.h"
 #include "tessera/kernels/cuda/workspace.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr std::size_t most_shared_bytes = 200 << 10;  // of the 227 KiB a Hopper block may have
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(norm_threads) norm_backward_kernel(const __gri
         return ColumnSums<Compute, size>{all != nullptr ? all + std::int64_t{mine} * task.width : nullptr,
                                          task.width / size};
     };
-    const std::int64_t begin = blockIdx.x * task.rows_per_block, end = min(task.rows, begin + task.rows_per_block);
+    const std::int64_t begin = blockIdx.x * task.rows_per_block, end = ::min(task.rows, begin + task.rows_per_block);
     for (std::int64_t row = begin + mine; row < end; row += groups)
         row_backward<T, size, group>(task, row, own(dweight), own(dbias));
     __syncthreads();
@@ -221,4 +221,4 @@ const RegisterKernel register_layer_norm{kernels::layer_norm_backward, DeviceKin
 const RegisterKernel register_rms_norm{kernels::rms_norm_backward, DeviceKind::CUDA, rms_norm_backward_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -9,7 +9,7 @@
 #include "tessera/kernels/cuda/values.h"
 #include "tessera/kernels/norm.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 using kernels::NormBackward;
 using kernels::NormForward;
@@ -79,4 +79,4 @@ inline void check_contiguous(const char* name, std::initializer_list<const View*
               " is not contiguous");
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -10,7 +10,7 @@
 #include "tessera/kernels/cuda/workspace.h"
 #include "tessera/kernels/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -116,7 +116,7 @@ void adamw_on_cuda(const kernels::AdamWStep& step, const kernels::AdamWBuffers& 
 template <class T>
 __global__ void __launch_bounds__(threads)
     squares_kernel(const T* x, std::int64_t count, std::int64_t chunk, double* parts) {
-    const std::int64_t begin = blockIdx.x * chunk, end = min(count, begin + chunk);
+    const std::int64_t begin = blockIdx.x * chunk, end = ::min(count, begin + chunk);
     double sum = 0;
     for (std::int64_t i = begin + threadIdx.x; i < end; i += threads) {
         const auto value = static_cast<double>(x[i]);
@@ -171,4 +171,4 @@ const RegisterKernel register_squared_norm{kernels::squared_norm, DeviceKind::CU
 const RegisterKernel register_scale_in_place{kernels::scale_in_place, DeviceKind::CUDA, scale_in_place_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

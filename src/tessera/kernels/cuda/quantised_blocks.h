@@ -7,7 +7,7 @@
 #include "tessera/core/dtype.h"
 #include "tessera/kernels/cuda/values.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 __device__ inline float half_at(const std::uint8_t* bytes) {
     Float16 half;
@@ -84,4 +84,4 @@ void visit_quantised(DType dtype, const char* who, Visitor&& visitor) {
     }
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

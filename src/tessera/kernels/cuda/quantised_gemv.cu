@@ -8,7 +8,7 @@
 #include "tessera/kernels/cuda/quantised_rows.h"
 #include "tessera/kernels/cuda/stream.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256, rows_per_block = threads / warp_size;
@@ -84,4 +84,4 @@ void quantised_dots_on_cuda(const View& x, const View& weight, const View& bias,
 const RegisterKernel register_quantised_dots{kernels::quantised_gemv, DeviceKind::CUDA, quantised_dots_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -9,7 +9,7 @@
 #include "tessera/kernels/cuda/workspace.h"
 #include "tessera/kernels/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -115,4 +115,4 @@ void copy_quantised_on_cuda(const View& from, const View& to) {
     decode(from, to);
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -6,7 +6,7 @@
 #include "tessera/kernels/cuda/functions.h"
 #include "tessera/kernels/cuda/stream.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 using kernels::RecurrentStep;
@@ -242,4 +242,4 @@ const RegisterKernel register_gru_backward{kernels::gru_backward, DeviceKind::CU
 const RegisterKernel register_lstm_backward{kernels::lstm_backward, DeviceKind::CUDA, backward_on_cuda<Lstm>};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

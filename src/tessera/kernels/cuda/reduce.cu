@@ -10,7 +10,7 @@
 #include "tessera/kernels/cuda/workspace.h"
 #include "tessera/kernels/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(threads)
     const std::uint32_t result = blockIdx.x * (threads / group) + threadIdx.x / group;
     const bool exists = result < plan.results;
     const auto offset = plan.kept.offsets(exists ? result : 0);
-    const std::uint32_t begin = blockIdx.y * plan.chunk, end = min(plan.length, begin + plan.chunk);
+    const std::uint32_t begin = blockIdx.y * plan.chunk, end = ::min(plan.length, begin + plan.chunk);
     double sum = exists ? sum_of_steps(in + offset[0], plan, begin + threadIdx.x % group, end, group) : 0.0;
     sum = group_sum<group>(sum);
     if (exists && threadIdx.x % group == 0) store_sum(plan, result, offset[1], sum, out, partial);
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(threads)
     const std::uint32_t result = blockIdx.x * columns + column;
     const bool exists = result < plan.results;
     const auto offset = plan.kept.offsets(exists ? result : 0);
-    const std::uint32_t begin = blockIdx.y * plan.chunk, end = min(plan.length, begin + plan.chunk);
+    const std::uint32_t begin = blockIdx.y * plan.chunk, end = ::min(plan.length, begin + plan.chunk);
     sums[row][column] = exists ? sum_of_steps(in + offset[0], plan, begin + row, end, column_rows) : 0.0;
     __syncthreads();
     if (row != 0 || !exists) return;
@@ -176,4 +176,4 @@ const RegisterKernel register_sum{kernels::sum, DeviceKind::CUDA, sum_on_cuda};
 const RegisterKernel register_mean{kernels::mean, DeviceKind::CUDA, mean_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

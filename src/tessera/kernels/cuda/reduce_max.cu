@@ -4,7 +4,7 @@
 #include "tessera/kernels/cuda/strided.h"
 #include "tessera/kernels/reduce.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -124,4 +124,4 @@ const RegisterKernel register_max{kernels::max, DeviceKind::CUDA, max_on_cuda};
 const RegisterKernel register_top_k{kernels::top_k, DeviceKind::CUDA, top_k_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

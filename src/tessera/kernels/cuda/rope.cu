@@ -5,7 +5,7 @@
 #include "tessera/kernels/cuda/stream.h"
 #include "tessera/kernels/cuda/values.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(threads) rope_kernel(const __grid_constant__ R
     T* out = task.out + batch * task.out_strides.batch + time * task.out_strides.time;
     const auto position = static_cast<float>(task.positions[batch * task.position_batch + time * task.position_time]);
     for (std::int64_t first = 0; first < task.pairs; first += most_pairs) {
-        const int count = static_cast<int>(min(std::int64_t{most_pairs}, task.pairs - first));
+        const int count = static_cast<int>(::min(std::int64_t{most_pairs}, task.pairs - first));
         __syncthreads();  // the sines of the pairs before these have been used
         if (threadIdx.x < count) {
             const float angle = __fmul_rn(task.inverse_frequencies[first + threadIdx.x], position);
@@ -102,4 +102,4 @@ void rope_on_cuda(const kernels::Rope& rope) {
 const RegisterKernel register_rope{kernels::rope, DeviceKind::CUDA, rope_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -4,7 +4,7 @@
 #include "tessera/core/view.h"
 #include "tessera/kernels/cuda/values.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 struct Rounded {
     void* data = nullptr;  // null: there is none
@@ -33,4 +33,4 @@ void visit_state(const char* who, DType dtype, const Body& body) {
         body(Type<double>{});
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

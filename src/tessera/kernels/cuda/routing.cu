@@ -7,7 +7,7 @@
 #include "tessera/kernels/cuda/stream.h"
 #include "tessera/kernels/cuda/values.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 using kernels::RoutingRule;
@@ -18,7 +18,7 @@ template <class T>
 __device__ T warp_max(T value) {
 #pragma unroll
     for (int distance = warp_size / 2; distance > 0; distance /= 2)
-        value = max(value, __shfl_xor_sync(all_lanes, value, distance));
+        value = ::max(value, __shfl_xor_sync(all_lanes, value, distance));
     return value;
 }
 
@@ -33,7 +33,7 @@ template <class T>
 __device__ Softmax<compute_t<T>> softmax_of(const T* logits, std::int64_t count) {
     using Compute = compute_t<T>;
     Compute most = widen(logits[0]), sum = 0;
-    for (std::int64_t i = threadIdx.x; i < count; i += warp_size) most = max(most, widen(logits[i]));
+    for (std::int64_t i = threadIdx.x; i < count; i += warp_size) most = ::max(most, widen(logits[i]));
     most = warp_max(most);
     for (std::int64_t i = threadIdx.x; i < count; i += warp_size) sum += std::exp(widen(logits[i]) - most);
     return {most, warp_sum(sum)};
@@ -78,7 +78,7 @@ __device__ void allow_groups(const T* logits, std::int64_t experts, const Routin
     for (std::int64_t taken = 0; taken < rule.top_groups; ++taken) {
         const std::int64_t group = take_best<compute_t<T>>(rule.groups, remaining, [&](std::int64_t g) {
             auto best = widen(logits[g * size]);
-            for (std::int64_t i = 1; i < size; ++i) best = max(best, widen(logits[g * size + i]));
+            for (std::int64_t i = 1; i < size; ++i) best = ::max(best, widen(logits[g * size + i]));
             return best;
         });
         for (std::int64_t i = threadIdx.x; i < size; i += warp_size) allowed[group * size + i] = 1;
@@ -239,4 +239,4 @@ const RegisterKernel register_balance_backward{kernels::load_balance_backward, D
                                                load_balance_backward_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -6,7 +6,7 @@
 #include "tessera/kernels/cuda/stream.h"
 #include "tessera/kernels/cuda/values.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256, warps = threads / warp_size;
@@ -110,4 +110,4 @@ void scatter_rows(const View& ids, const View& rows, const View& into, bool adds
     });
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

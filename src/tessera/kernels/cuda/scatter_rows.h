@@ -3,10 +3,10 @@
 
 #include "tessera/core/view.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 // into[ids[n]] ← Σ rows[n] over equal ids, added in the order of n in at least f32, on top of what stood there if
 // `adds`. ids (N) i64 or i32, rows (N, W) and into (V, W) of one float dtype. Rows that no id names stay as they are.
 void scatter_rows(const View& ids, const View& rows, const View& into, bool adds);
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -4,7 +4,7 @@
 
 #include "tessera/kernels/cuda/softmax_rows.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 // How much of each row counts. Rows of lengths need not follow each other in memory.
@@ -15,7 +15,7 @@ struct RowLengths {
     __device__ int of(std::int64_t row, int width) const {
         if (data == nullptr) return width;
         const std::int64_t length = data[row / per_line * stride + row % per_line];
-        return static_cast<int>(max(std::int64_t{0}, min(length, std::int64_t{width})));
+        return static_cast<int>(::max(std::int64_t{0}, ::min(length, std::int64_t{width})));
     }
 };
 
@@ -42,14 +42,14 @@ __global__ void __launch_bounds__(norm_threads) softmax_kernel(const __grid_cons
     const RowTotal<Compute> all = row_total<size, group, Compute>(length, load);
     const Compute shift = shift_of(all.largest);
     const Compute factor = all.total == 0 ? Compute(0) : 1 / all.total;
-    const Compute log_total = all.total == 0 ? Compute(0) : log(all.total);
+    const Compute log_total = all.total == 0 ? Compute(0) : ::log(all.total);
     for (int column = threadIdx.x % group * size; column < task.width; column += group * size) {
         const auto values = load(column);
         Pack<T, size> result;
 #pragma unroll
         for (int k = 0; k < size; ++k) {
             const Compute below = values.value[k] - shift;
-            const Compute value = task.logarithm ? below - log_total : exp(below) * factor;
+            const Compute value = task.logarithm ? below - log_total : ::exp(below) * factor;
             result.value[k] = convert_to<T>(column + k < length ? value : Compute(0));
         }
         *reinterpret_cast<Pack<T, size>*>(out + column) = result;
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(norm_threads) softmax_backward_kernel(const __
         Pack<T, size> out;
 #pragma unroll
         for (int k = 0; k < size; ++k) {
-            const Compute value = task.logarithm ? gradient.value[k] - exp(result.value[k]) * sum
+            const Compute value = task.logarithm ? gradient.value[k] - ::exp(result.value[k]) * sum
                                                  : result.value[k] * (gradient.value[k] - sum);
             out.value[k] = convert_to<T>(column + k < length ? value : Compute(0));
         }
@@ -167,4 +167,4 @@ const RegisterKernel register_log_softmax_backward{kernels::log_softmax_backward
                                                    log_softmax_backward_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -6,14 +6,14 @@
 
 #include "tessera/kernels/cuda/norm_rows.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 // The same rules as group_sum. NaN is passed over: it shows in the sums.
 template <int threads, class T>
 __device__ T group_max(T value) {
 #pragma unroll
     for (int distance = warp_size / 2; distance > 0; distance /= 2)
-        value = max(value, __shfl_xor_sync(0xffffffffu, value, distance));
+        value = ::max(value, __shfl_xor_sync(0xffffffffu, value, distance));
     if constexpr (threads == warp_size) return value;
     constexpr int warps = threads / warp_size;
     __shared__ T largest[warps];
@@ -22,7 +22,7 @@ __device__ T group_max(T value) {
     __syncthreads();
     T most = largest[0];
 #pragma unroll
-    for (int warp = 1; warp < warps; ++warp) most = max(most, largest[warp]);
+    for (int warp = 1; warp < warps; ++warp) most = ::max(most, largest[warp]);
     return most;
 }
 
@@ -52,18 +52,18 @@ __device__ RowTotal<T> row_total(int length, Load&& load) {
 #pragma unroll
         for (int k = 0; k < size; ++k) {
             if (column + k >= length) values.value[k] = lowest<T>();
-            most = max(most, values.value[k]);
+            most = ::max(most, values.value[k]);
         }
         if (most > own.largest) {
-            own.total *= exp(own.largest - most);
+            own.total *= ::exp(own.largest - most);
             own.largest = most;
         }
 #pragma unroll
-        for (int k = 0; k < size; ++k) own.total += exp(values.value[k] - shift_of(own.largest));
+        for (int k = 0; k < size; ++k) own.total += ::exp(values.value[k] - shift_of(own.largest));
     }
     const T largest = group_max<group>(own.largest);
     const bool as_it_is = own.largest == largest || own.largest == lowest<T>();
-    return {largest, group_sum<group>(as_it_is ? own.total : own.total * exp(own.largest - largest))};
+    return {largest, group_sum<group>(as_it_is ? own.total : own.total * ::exp(own.largest - largest))};
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -5,7 +5,7 @@
 
 #include "tessera/core/device.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 struct OpenDevice {
@@ -56,4 +56,4 @@ cudaStream_t stream_of(int device_index) {
     return device.stream;
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

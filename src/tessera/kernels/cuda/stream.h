@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 // Throws an Error with the call's name and CUDA's own text.
 void check_cuda(cudaError_t result, const char* call);
@@ -21,4 +21,4 @@ constexpr unsigned ceil_divide(std::int64_t count, std::int64_t size) {
     return static_cast<unsigned>((count + size - 1) / size);
 }
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -10,7 +10,7 @@
 #include "tessera/kernels/cuda/stream.h"
 #include "tessera/kernels/cuda/values.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 // Division by a number known before the launch, as a multiplication (Granlund & Montgomery 1994). For numbers below
 // 2^31.
@@ -79,7 +79,7 @@ struct StridedPiece {
 
     unsigned numbers() const { return ceil_divide(elements, pack); }
     __device__ std::uint32_t elements_at(std::uint32_t number) const {
-        return min(static_cast<std::uint32_t>(pack), elements - number * pack);
+        return ::min(static_cast<std::uint32_t>(pack), elements - number * pack);
     }
 };
 
@@ -204,4 +204,4 @@ class StridedWalk {
     std::array<std::array<std::int64_t, N>, max_rank> strides_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -3,7 +3,7 @@
 #include "tessera/kernels/cuda/elementwise.h"
 #include "tessera/kernels/cuda/functions.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 struct Negate {
@@ -101,4 +101,4 @@ const RegisterKernel register_silu{kernels::silu, DeviceKind::CUDA, unary_on_cud
 const RegisterKernel register_soft_cap{kernels::soft_cap, DeviceKind::CUDA, soft_cap_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

@@ -3,7 +3,7 @@
 #include "tessera/kernels/cuda/functions.h"
 #include "tessera/kernels/unary.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 struct ExpBackward {
@@ -96,4 +96,4 @@ const RegisterKernel register_silu{kernels::silu_backward, DeviceKind::CUDA, bac
 const RegisterKernel register_soft_cap{kernels::soft_cap_backward, DeviceKind::CUDA, soft_cap_backward_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

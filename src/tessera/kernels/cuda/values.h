@@ -5,7 +5,7 @@
 
 #include "tessera/core/dtype.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 // Any plain dtype to any other. Floats narrow to the nearest, ties to even; floats to integers cut towards zero.
 template <class To, class From>
@@ -42,4 +42,4 @@ struct alignas(sizeof(T) * size) Pack {
     T value[size];
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

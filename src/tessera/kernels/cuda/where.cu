@@ -2,7 +2,7 @@
 
 #include "tessera/kernels/cuda/strided.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
@@ -40,4 +40,4 @@ void where_on_cuda(const View& condition, const View& a, const View& b, const Vi
 const RegisterKernel register_where{kernels::where, DeviceKind::CUDA, where_on_cuda};
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

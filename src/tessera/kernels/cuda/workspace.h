@@ -7,7 +7,7 @@
 
 #include "tessera/core/memory.h"
 
-namespace tessera {
+namespace tessera::kernels::cuda {
 
 template <class T>
 class Workspace {
@@ -30,4 +30,4 @@ class Workspace {
     T* data_ = nullptr;
 };
 
-}  // namespace tessera
+}  // namespace tessera::kernels::cuda

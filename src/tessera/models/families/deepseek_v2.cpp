@@ -86,7 +86,7 @@ WeightTable deepseek_v2_weights() {
 }  // namespace
 
 static std::unique_ptr<Model> deepseek_v2(const Config& config) {
-    LlamaSettings settings;
+    PreNormDecoderSettings settings;
     settings.vocabulary = read_size(config, "vocab_size", 32000);
     settings.layers = read_count(config, "num_hidden_layers", 32);
     settings.norm_eps = read_epsilon(config, "rms_norm_eps", 1e-6);
@@ -103,9 +103,9 @@ static std::unique_ptr<Model> deepseek_v2(const Config& config) {
     const std::int64_t dense_layers = config.integer("first_k_dense_replace", 0);
     const auto block = [&](std::int64_t layer) {
         nn::BlockParts parts;
-        parts.attention_norm = llama_norm(settings);
+        parts.attention_norm = decoder_norm(settings);
         parts.attention = std::make_unique<nn::LatentAttention>(attention);
-        parts.feed_forward_norm = llama_norm(settings);
+        parts.feed_forward_norm = decoder_norm(settings);
         if (layer < dense_layers)
             parts.feed_forward = std::make_unique<nn::FeedForward>(settings.feed_forward);
         else
@@ -113,7 +113,7 @@ static std::unique_ptr<Model> deepseek_v2(const Config& config) {
                 std::make_unique<nn::Experts>(read_experts(config, attention.width, settings.feed_forward.activation));
         return std::make_unique<nn::PreNormBlock>(std::move(parts));
     };
-    DecoderParts parts = llama_decoder(settings, block);
+    DecoderParts parts = pre_norm_decoder(settings, block);
     parts.balance = {
         .over = config.boolean("seq_aux", true) ? ExpertBalance::Over::Sequence : ExpertBalance::Over::Layer,
         .weight = read_loss_weight(config, "aux_loss_alpha", 0),

@@ -12,18 +12,18 @@
 namespace tessera::models {
 namespace {
 
-LlamaSettings read_gemma(const Config& config, LlamaDefaults defaults) {
+PreNormDecoderSettings read_gemma(const Config& config, PreNormDecoderDefaults defaults) {
     defaults.tied = true;
     defaults.padding_id = 0;
     defaults.activation_field = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
     defaults.activation = "gelu_pytorch_tanh";
-    LlamaSettings settings = read_llama(config, defaults);
+    PreNormDecoderSettings settings = read_pre_norm_decoder(config, defaults);
     settings.norm_weight = nn::NormWeight::OnePlus;
     return settings;
 }
 
 // The defaults that Gemma 2 and Gemma 3 share.
-LlamaDefaults second_generation(std::int64_t vocabulary, std::int64_t context_length) {
+PreNormDecoderDefaults second_generation(std::int64_t vocabulary, std::int64_t context_length) {
     return {.vocabulary = vocabulary,
             .width = 2304,
             .layers = 26,
@@ -34,20 +34,20 @@ LlamaDefaults second_generation(std::int64_t vocabulary, std::int64_t context_le
             .context_length = context_length};
 }
 
-DecoderParts gemma_decoder(const LlamaSettings& settings, const MakeBlock& make_block) {
-    DecoderParts parts = llama_decoder(settings, make_block);
+DecoderParts gemma_decoder(const PreNormDecoderSettings& settings, const MakeBlock& make_block) {
+    DecoderParts parts = pre_norm_decoder(settings, make_block);
     parts.embedding_scale = std::sqrt(static_cast<double>(settings.attention.width));
     return parts;
 }
 
-std::unique_ptr<nn::Block> sandwich_block(const LlamaSettings& settings) {
+std::unique_ptr<nn::Block> sandwich_block(const PreNormDecoderSettings& settings) {
     nn::BlockParts parts;
-    parts.attention_norm = llama_norm(settings);
+    parts.attention_norm = decoder_norm(settings);
     parts.attention = std::make_unique<nn::DotProductAttention>(settings.attention);
-    parts.after_attention_norm = llama_norm(settings);
-    parts.feed_forward_norm = llama_norm(settings);
+    parts.after_attention_norm = decoder_norm(settings);
+    parts.feed_forward_norm = decoder_norm(settings);
     parts.feed_forward = std::make_unique<nn::FeedForward>(settings.feed_forward);
-    parts.after_feed_forward_norm = llama_norm(settings);
+    parts.after_feed_forward_norm = decoder_norm(settings);
     return std::make_unique<nn::SandwichBlock>(std::move(parts));
 }
 
@@ -72,26 +72,26 @@ double query_scale(const Config& config) {
 }  // namespace
 
 std::unique_ptr<Decoder> gemma_decoder(const Config& config) {
-    const LlamaSettings settings = read_gemma(config, {.vocabulary = 256000,
-                                                       .width = 3072,
-                                                       .layers = 28,
-                                                       .heads = 16,
-                                                       .kv_heads = 16,
-                                                       .head_width = 256,
-                                                       .hidden = 24576,
-                                                       .context_length = 8192});
+    const PreNormDecoderSettings settings = read_gemma(config, {.vocabulary = 256000,
+                                                                .width = 3072,
+                                                                .layers = 28,
+                                                                .heads = 16,
+                                                                .kv_heads = 16,
+                                                                .head_width = 256,
+                                                                .hidden = 24576,
+                                                                .context_length = 8192});
     return std::make_unique<Decoder>(
-        config, gemma_decoder(settings, [&](std::int64_t) { return llama_block(settings); }), llama_weights());
+        config, gemma_decoder(settings, [&](std::int64_t) { return pre_norm_block(settings); }), llama_weights());
 }
 
 std::unique_ptr<Decoder> gemma2_decoder(const Config& config) {
-    LlamaSettings settings = read_gemma(config, second_generation(256000, 8192));
+    PreNormDecoderSettings settings = read_gemma(config, second_generation(256000, 8192));
     settings.attention.scale = query_scale(config);
     settings.attention.soft_cap = read_soft_cap(config, "attn_logit_softcapping", 50);
     const std::int64_t window = config.positive("sliding_window", 4096);
     const std::vector<bool> sliding = read_sliding_layers(config, settings.layers, 2);
     DecoderParts parts = gemma_decoder(settings, [&](std::int64_t layer) {
-        LlamaSettings own = settings;
+        PreNormDecoderSettings own = settings;
         own.attention.window = sliding[static_cast<std::size_t>(layer)] ? window : 0;
         return sandwich_block(own);
     });
@@ -103,9 +103,9 @@ static std::unique_ptr<Model> gemma(const Config& config) { return gemma_decoder
 static std::unique_ptr<Model> gemma2(const Config& config) { return gemma2_decoder(config); }
 
 static std::unique_ptr<Model> gemma3_text(const Config& config) {
-    LlamaDefaults defaults = second_generation(262208, 131072);
+    PreNormDecoderDefaults defaults = second_generation(262208, 131072);
     defaults.stretch = Stretch::Counted;
-    LlamaSettings settings = read_gemma(config, defaults);
+    PreNormDecoderSettings settings = read_gemma(config, defaults);
     settings.attention.scale = query_scale(config);
     settings.attention.query_key_norm = true;
     settings.attention.norm_eps = settings.norm_eps;
@@ -120,7 +120,7 @@ static std::unique_ptr<Model> gemma3_text(const Config& config) {
         read_sliding_layers(config, settings.layers, config.positive("sliding_window_pattern", 6));
     DecoderParts parts = gemma_decoder(settings, [&](std::int64_t layer) {
         const bool slides = sliding[static_cast<std::size_t>(layer)];
-        LlamaSettings own = settings;
+        PreNormDecoderSettings own = settings;
         own.attention.window = slides ? window : 0;
         own.attention.rope = slides ? local : global;
         return sandwich_block(own);

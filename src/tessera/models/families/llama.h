@@ -1,45 +1,10 @@
-// The parts of a Llama block, for the families that change one of them.
+// Llama's names of weights, which its relatives' checkpoints share.
 #pragma once
 
-#include "tessera/models/context_length.h"
-#include "tessera/models/decoder.h"
-#include "tessera/models/settings.h"
-#include "tessera/nn/attention/dot_product.h"
-#include "tessera/nn/feed_forward.h"
+#include "tessera/models/pre_norm_decoder.h"
 
 namespace tessera::models {
 
-struct LlamaSettings {
-    std::int64_t vocabulary = 0, layers = 0;
-    nn::DotProductSettings attention = {};
-    nn::FeedForwardSettings feed_forward = {};
-    double norm_eps = 1e-6;
-    nn::NormWeight norm_weight = nn::NormWeight::Plain;
-    bool tied = false;
-    std::int64_t padding_id = -1;
-    std::int64_t context_length = 0;
-};
-
-// The defaults of a family's configuration class, used where config.json leaves a field out.
-struct LlamaDefaults {
-    std::int64_t vocabulary = 32000, width = 4096, layers = 32, heads = 32, kv_heads = 0, head_width = 0;
-    std::int64_t hidden = 11008;
-    double norm_eps = 1e-6;
-    bool tied = false;
-    std::int64_t padding_id = -1;
-    RopeDefaults rope = {};
-    const char* activation_field = "hidden_act";
-    const char* activation = "silu";
-    std::int64_t context_length = 2048;
-    Stretch stretch = Stretch::ByKind;
-};
-
-LlamaSettings read_llama(const Config& config, const LlamaDefaults& defaults);
-
-using MakeBlock = std::function<std::unique_ptr<nn::Block>(std::int64_t layer)>;
-std::unique_ptr<nn::Block> llama_block(const LlamaSettings& settings);
-std::unique_ptr<nn::Layer> llama_norm(const LlamaSettings& settings);
-DecoderParts llama_decoder(const LlamaSettings& settings, const MakeBlock& make_block);
 WeightTable llama_weights();
 
 }  // namespace tessera::models

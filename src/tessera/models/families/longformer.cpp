@@ -3,7 +3,7 @@
 #include "tessera/models/architecture.h"
 #include "tessera/models/families/bert.h"
 #include "tessera/models/settings.h"
-#include "tessera/nn/attention/longformer.h"
+#include "tessera/nn/attention/global_local.h"
 
 namespace tessera::models {
 namespace {
@@ -31,10 +31,10 @@ static std::unique_ptr<Model> longformer(const Config& config) {
     const BertSettings settings = read_bert(config);
     const std::vector<std::int64_t> windows = read_windows(config, settings.layers);
     EncoderParts parts = bert_encoder(config, settings, 30522, [&](std::int64_t layer) {
-        return std::make_unique<nn::LongformerAttention>(
-            nn::LongformerSettings{.width = settings.attention.width,
-                                   .heads = settings.attention.heads,
-                                   .window = windows[static_cast<std::size_t>(layer)]});
+        return std::make_unique<nn::GlobalLocalAttention>(
+            nn::GlobalLocalSettings{.width = settings.attention.width,
+                                    .heads = settings.attention.heads,
+                                    .window = windows[static_cast<std::size_t>(layer)]});
     });
     parts.first_sees_all = true;
     WeightTable weights = bert_weights("longformer.");

@@ -6,10 +6,11 @@
 namespace tessera::models {
 
 static std::unique_ptr<Model> mistral(const Config& config) {
-    LlamaSettings settings = read_llama(config, {.kv_heads = 8, .hidden = 14336, .context_length = 131072});
+    PreNormDecoderSettings settings =
+        read_pre_norm_decoder(config, {.kv_heads = 8, .hidden = 14336, .context_length = 131072});
     settings.attention.window = read_window(config, "sliding_window", 4096);
     return std::make_unique<Decoder>(
-        config, llama_decoder(settings, [&](std::int64_t) { return llama_block(settings); }), llama_weights());
+        config, pre_norm_decoder(settings, [&](std::int64_t) { return pre_norm_block(settings); }), llama_weights());
 }
 
 static const RegisterArchitecture register_mistral({"mistral", "Jiang et al., Mistral 7B, 2023", mistral});

@@ -7,7 +7,7 @@
 namespace tessera::models {
 
 static std::unique_ptr<Model> mixtral(const Config& config) {
-    LlamaSettings settings = read_llama(
+    PreNormDecoderSettings settings = read_pre_norm_decoder(
         config, {.kv_heads = 8, .hidden = 14336, .norm_eps = 1e-5, .rope = {.theta = 1e6}, .context_length = 131072});
     settings.attention.window = read_window(config, "sliding_window", 0);
     const nn::ExpertsSettings experts{
@@ -20,13 +20,13 @@ static std::unique_ptr<Model> mixtral(const Config& config) {
         config.reject("num_experts_per_tok", text_of(experts.routing.k, " of ", experts.experts, " experts"));
     const auto block = [&](std::int64_t) {
         nn::BlockParts parts;
-        parts.attention_norm = llama_norm(settings);
+        parts.attention_norm = decoder_norm(settings);
         parts.attention = std::make_unique<nn::DotProductAttention>(settings.attention);
-        parts.feed_forward_norm = llama_norm(settings);
+        parts.feed_forward_norm = decoder_norm(settings);
         parts.feed_forward = std::make_unique<nn::Experts>(experts);
         return std::make_unique<nn::PreNormBlock>(std::move(parts));
     };
-    DecoderParts parts = llama_decoder(settings, block);
+    DecoderParts parts = pre_norm_decoder(settings, block);
     if (config.boolean("output_router_logits", false))
         parts.balance.weight = read_loss_weight(config, "router_aux_loss_coef", 0.001);
     WeightTable weights = llama_weights();

@@ -6,12 +6,12 @@
 namespace tessera::models {
 
 static std::unique_ptr<Model> phi3(const Config& config) {
-    LlamaSettings settings = read_llama(config, {.vocabulary = 32064,
-                                                 .width = 3072,
-                                                 .hidden = 8192,
-                                                 .norm_eps = 1e-5,
-                                                 .padding_id = 32000,
-                                                 .context_length = 4096});
+    PreNormDecoderSettings settings = read_pre_norm_decoder(config, {.vocabulary = 32064,
+                                                                     .width = 3072,
+                                                                     .hidden = 8192,
+                                                                     .norm_eps = 1e-5,
+                                                                     .padding_id = 32000,
+                                                                     .context_length = 4096});
     settings.attention.window = read_window(config, "sliding_window", 0);
     WeightTable weights = llama_weights();
     const std::string layer = "model.layers.*.";
@@ -22,7 +22,7 @@ static std::unique_ptr<Model> phi3(const Config& config) {
                                         {"layers.*.feed_forward.up", layer + "mlp.gate_up_proj", {.part = 1}}};
     weights.names.insert(weights.names.begin(), fused.begin(), fused.end());  // the first that fits is taken
     return std::make_unique<Decoder>(
-        config, llama_decoder(settings, [&](std::int64_t) { return llama_block(settings); }), std::move(weights));
+        config, pre_norm_decoder(settings, [&](std::int64_t) { return pre_norm_block(settings); }), std::move(weights));
 }
 
 static const RegisterArchitecture register_phi3({"phi3", "Abdin et al., Phi-3 Technical Report, 2024", phi3});

@@ -7,7 +7,7 @@ namespace tessera::models {
 namespace {
 
 // Layers from max_window_layers on see a window only, where use_sliding_window says so.
-std::unique_ptr<Model> qwen(const Config& config, const LlamaSettings& settings, WeightTable weights) {
+std::unique_ptr<Model> qwen(const Config& config, const PreNormDecoderSettings& settings, WeightTable weights) {
     const bool slides = config.boolean("use_sliding_window", false) && !config.is_null("sliding_window");
     const std::int64_t first = config.integer("max_window_layers", 28);
     if (first < 0) config.reject("max_window_layers", text_of("must not be below 0, found ", first));
@@ -18,25 +18,25 @@ std::unique_ptr<Model> qwen(const Config& config, const LlamaSettings& settings,
         for (std::int64_t layer = first; layer < settings.layers; ++layer)
             sliding[static_cast<std::size_t>(layer)] = true;
     const auto block = [&](std::int64_t layer) {
-        LlamaSettings own = settings;
+        PreNormDecoderSettings own = settings;
         if (sliding[static_cast<std::size_t>(layer)]) own.attention.window = config.positive("sliding_window", 4096);
-        return llama_block(own);
+        return pre_norm_block(own);
     };
-    return std::make_unique<Decoder>(config, llama_decoder(settings, block), std::move(weights));
+    return std::make_unique<Decoder>(config, pre_norm_decoder(settings, block), std::move(weights));
 }
 
 }  // namespace
 
 static std::unique_ptr<Model> qwen2(const Config& config) {
-    LlamaSettings settings =
-        read_llama(config, {.vocabulary = 151936, .kv_heads = 32, .hidden = 22016, .context_length = 32768});
+    PreNormDecoderSettings settings =
+        read_pre_norm_decoder(config, {.vocabulary = 151936, .kv_heads = 32, .hidden = 22016, .context_length = 32768});
     settings.attention.input_bias = true;
     settings.attention.output_bias = false;
     return qwen(config, settings, llama_weights());
 }
 
 static std::unique_ptr<Model> qwen3(const Config& config) {
-    LlamaSettings settings = read_llama(
+    PreNormDecoderSettings settings = read_pre_norm_decoder(
         config, {.vocabulary = 151936, .kv_heads = 32, .head_width = 128, .hidden = 22016, .context_length = 32768});
     settings.attention.query_key_norm = true;
     settings.attention.norm_eps = settings.norm_eps;

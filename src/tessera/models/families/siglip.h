@@ -4,6 +4,7 @@
 #include "tessera/models/model.h"
 #include "tessera/models/vision/patches.h"
 #include "tessera/models/vision/pre_norm_encoder.h"
+#include "tessera/models/vision/vision_tower.h"
 #include "tessera/nn/attention/dot_product.h"
 #include "tessera/nn/embedding.h"
 #include "tessera/nn/patch_embedding.h"
@@ -24,18 +25,17 @@ class PoolingHead : public nn::Module {
     nn::FeedForward feed_forward_;
 };
 
-class SiglipVision : public nn::Module {
+class SiglipVision : public VisionTower {
    public:
     explicit SiglipVision(const Config& config);  // a vision_config
 
-    // (B, C, H, W) → the patches' states (B, patches, width) after the last norm.
-    Tensor forward(const Tensor& pixel_values, const nn::Context& context) const;
+    Tensor forward(const Tensor& pixel_values, const nn::Context& context) const override;
     Tensor pool(const Tensor& states, const nn::Context& context) const;  // → (B, width); an error without a head
     void visit(const nn::Visitor& visitor) override;
 
     bool has_head() const { return head_ != nullptr; }
-    std::int64_t patches() const { return images_.patches(); }
-    std::int64_t width() const { return positions_.weight.size(1); }
+    std::int64_t patches() const override { return images_.patches(); }
+    std::int64_t width() const override { return positions_.weight.size(1); }
 
    private:
     SiglipVision(const Config& config, const Images& images, const PreNormSettings& settings);

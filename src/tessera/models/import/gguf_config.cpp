@@ -73,7 +73,7 @@ Json scaling_from_divisors(const Settings& s, double theta) {
     const std::vector<float> plain = ops::rope_frequencies(width, theta).inverse_frequencies.to_vector<float>();
     const auto explains = [&](std::int64_t length) {
         const ops::RopeScaling scaling{
-            .kind = ops::RopeScalingKind::Llama3, .factor = factor, .original_length = length};
+            .kind = ops::RopeScalingKind::ByWavelength, .factor = factor, .original_length = length};
         const auto scaled = ops::rope_frequencies(width, theta, scaling).inverse_frequencies.to_vector<float>();
         for (std::size_t i = 0; i < plain.size(); ++i)
             if (!(std::fabs(plain[i] / scaled[i] - wanted[i]) <= 1e-4 * wanted[i])) return false;

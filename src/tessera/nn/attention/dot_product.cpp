@@ -183,15 +183,15 @@ KeyValues DotProductAttention::project(const Tensor& memory, const Context& cont
 
 // The fused op keeps no weights, so they are made once more: q (B, U, H, D), k (B, S, K, D) → (B, U, S).
 Tensor DotProductAttention::weights_of(const Tensor& q, const Tensor& k, const ops::AttentionMask& mask) const {
-    check(!mask.lengths.defined() && !mask.starts.defined(),
-          "attention: weights can be seen of texts without padding only");
+    check(!mask.starts.defined(), "attention: weights can be seen of texts without padding before them only");
     const std::int64_t shared = settings_.heads / settings_.kv_heads;
     const double scale = settings_.scale.value_or(1 / std::sqrt(static_cast<double>(settings_.head_width)));
     Tensor sum;
     for (std::int64_t head = 0; head < settings_.heads; ++head) {
         const Tensor keys = ops::transpose(ops::select(k, 2, head / shared), 1, 2);
         const Tensor scores = ops::scale(ops::matmul(ops::select(q, 2, head), keys), scale);
-        const Tensor weights = ops::softmax(scores);
+        const Tensor weights =
+            mask.lengths.defined() ? ops::masked_softmax(scores, mask.lengths) : ops::softmax(scores);
         sum = sum.defined() ? ops::add(sum, weights) : weights;
     }
     return ops::scale(sum, 1 / static_cast<double>(settings_.heads));

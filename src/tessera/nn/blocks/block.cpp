@@ -36,17 +36,18 @@ Tensor PreNormBlock::forward_first(const Tensor& x, std::int64_t count, const Co
 }
 
 Tensor PreNormBlock::after_attention(const Tensor& x, const Tensor& attended, const Context& context) const {
-    const Tensor middle = ops::add(x, drop(attended, parts_.dropout, context, OfAttended));
-    const Tensor fed = parts_.feed_forward->forward(parts_.feed_forward_norm->forward(middle), context);
+    const auto [normed, middle] =
+        parts_.feed_forward_norm->add_forward(drop(attended, parts_.dropout, context, OfAttended), x);
+    const Tensor fed = parts_.feed_forward->forward(normed, context);
     return ops::add(middle, drop(fed, parts_.dropout, context, OfFed));
 }
 
 Tensor PostNormBlock::forward(const Tensor& x, const Context& context, Cache* cache) const {
     const Tensor attended = parts_.attention->forward(x, context.child(InAttention), cache);
     const Tensor middle =
-        parts_.attention_norm->forward(ops::add(x, drop(attended, parts_.dropout, context, OfAttended)));
+        parts_.attention_norm->add_forward(drop(attended, parts_.dropout, context, OfAttended), x).normed;
     const Tensor fed = parts_.feed_forward->forward(middle, context);
-    return parts_.feed_forward_norm->forward(ops::add(middle, drop(fed, parts_.dropout, context, OfFed)));
+    return parts_.feed_forward_norm->add_forward(drop(fed, parts_.dropout, context, OfFed), middle).normed;
 }
 
 Tensor ParallelBlock::forward(const Tensor& x, const Context& context, Cache* cache) const {
@@ -61,9 +62,9 @@ Tensor ParallelBlock::forward(const Tensor& x, const Context& context, Cache* ca
 Tensor SandwichBlock::forward(const Tensor& x, const Context& context, Cache* cache) const {
     const Tensor attended =
         parts_.attention->forward(parts_.attention_norm->forward(x), context.child(InAttention), cache);
-    const Tensor middle =
-        ops::add(x, drop(parts_.after_attention_norm->forward(attended), parts_.dropout, context, OfAttended));
-    const Tensor fed = parts_.feed_forward->forward(parts_.feed_forward_norm->forward(middle), context);
+    const auto [normed, middle] = parts_.feed_forward_norm->add_forward(
+        drop(parts_.after_attention_norm->forward(attended), parts_.dropout, context, OfAttended), x);
+    const Tensor fed = parts_.feed_forward->forward(normed, context);
     return ops::add(middle, drop(parts_.after_feed_forward_norm->forward(fed), parts_.dropout, context, OfFed));
 }
 

@@ -5,6 +5,7 @@
 #include "tessera/nn/attention/self_attention.h"
 #include "tessera/nn/feed_forward.h"
 #include "tessera/nn/module.h"
+#include "tessera/nn/norm.h"
 
 namespace tessera::nn {
 
@@ -12,8 +13,8 @@ namespace tessera::nn {
 struct BlockParts {
     std::unique_ptr<SelfAttention> attention;
     std::unique_ptr<PositionWise> feed_forward;
-    std::unique_ptr<Layer> attention_norm;
-    std::unique_ptr<Layer> feed_forward_norm;
+    std::unique_ptr<Norm> attention_norm;
+    std::unique_ptr<Norm> feed_forward_norm;
     std::unique_ptr<Layer> after_attention_norm;     // sandwich
     std::unique_ptr<Layer> after_feed_forward_norm;  // sandwich
     double dropout = 0;                              // on what each part adds to the stream

@@ -35,20 +35,27 @@ Tensor CrossBlock::cross(const Tensor& x, const Memory& memory, const Context& c
 }
 
 Tensor CrossBlock::forward(const Tensor& x, const Memory& memory, const Context& context, CrossCache* cache) const {
-    const bool before = parts_.norms == NormPlacement::Before;
-    // One residual step: the part sees the normed stream, or the sum is normed afterwards.
-    const auto step = [&](const Tensor& stream, const Layer& norm, Use use, const auto& part) {
-        const Tensor sum =
-            ops::add(stream, drop(part(before ? norm.forward(stream) : stream), parts_.dropout, context, use));
-        return before ? sum : norm.forward(sum);
+    const auto attend_self = [&](const Tensor& in) {
+        const Tensor out =
+            parts_.self_attention->forward(in, context.child(InSelf), cache ? cache->self.get() : nullptr);
+        return drop(out, parts_.dropout, context, AfterSelf);
     };
-    Tensor stream = step(x, *parts_.self_attention_norm, AfterSelf, [&](const Tensor& in) {
-        return parts_.self_attention->forward(in, context.child(InSelf), cache ? cache->self.get() : nullptr);
-    });
-    stream = step(stream, *parts_.cross_attention_norm, AfterCross,
-                  [&](const Tensor& in) { return cross(in, memory, context.child(InCross), cache); });
-    return step(stream, *parts_.feed_forward_norm, AfterFeedForward,
-                [&](const Tensor& in) { return parts_.feed_forward->forward(in, context); });
+    const auto attend_memory = [&](const Tensor& in) {
+        return drop(cross(in, memory, context.child(InCross), cache), parts_.dropout, context, AfterCross);
+    };
+    const auto feed = [&](const Tensor& in) {
+        return drop(parts_.feed_forward->forward(in, context), parts_.dropout, context, AfterFeedForward);
+    };
+    const Norm &first = *parts_.self_attention_norm, &second = *parts_.cross_attention_norm,
+               &third = *parts_.feed_forward_norm;
+    if (parts_.norms == NormPlacement::After) {
+        const Tensor after_self = first.add_forward(attend_self(x), x).normed;
+        const Tensor after_cross = second.add_forward(attend_memory(after_self), after_self).normed;
+        return third.add_forward(feed(after_cross), after_cross).normed;
+    }
+    const ops::AddNorm after_self = second.add_forward(attend_self(first.forward(x)), x);
+    const ops::AddNorm after_cross = third.add_forward(attend_memory(after_self.normed), after_self.sum);
+    return ops::add(after_cross.sum, feed(after_cross.normed));
 }
 
 std::unique_ptr<CrossCache> CrossBlock::make_cache(std::int64_t capacity) const {

@@ -4,6 +4,7 @@
 #include "tessera/nn/attention/dot_product.h"
 #include "tessera/nn/feed_forward.h"
 #include "tessera/nn/module.h"
+#include "tessera/nn/norm.h"
 
 namespace tessera::nn {
 
@@ -15,7 +16,7 @@ enum class NormPlacement {
 struct CrossBlockParts {
     std::unique_ptr<DotProductAttention> self_attention, cross_attention;
     std::unique_ptr<PositionWise> feed_forward;
-    std::unique_ptr<Layer> self_attention_norm, cross_attention_norm, feed_forward_norm;
+    std::unique_ptr<Norm> self_attention_norm, cross_attention_norm, feed_forward_norm;
     NormPlacement norms = NormPlacement::After;
     double dropout = 0;
 };

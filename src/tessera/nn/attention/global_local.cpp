@@ -1,11 +1,11 @@
-#include "tessera/nn/attention/longformer.h"
+#include "tessera/nn/attention/global_local.h"
 
-#include "tessera/ops/longformer_attention.h"
+#include "tessera/ops/global_local_attention.h"
 #include "tessera/ops/views.h"
 
 namespace tessera::nn {
 
-LongformerAttention::LongformerAttention(const LongformerSettings& s)
+GlobalLocalAttention::GlobalLocalAttention(const GlobalLocalSettings& s)
     : query(s.width, s.width),
       key(s.width, s.width),
       value(s.width, s.width),
@@ -18,7 +18,7 @@ LongformerAttention::LongformerAttention(const LongformerSettings& s)
           " heads");
 }
 
-Tensor LongformerAttention::forward(const Tensor& x, const Context& context, Cache* cache) const {
+Tensor GlobalLocalAttention::forward(const Tensor& x, const Context& context, Cache* cache) const {
     check(x.rank() == 3 && x.size(2) == settings_.width, "attention: input of shape ", x.shape(), ", expected (B, T, ",
           settings_.width, ")");
     check(!cache, "attention: a window that looks ahead has no cache");
@@ -32,18 +32,18 @@ Tensor LongformerAttention::forward(const Tensor& x, const Context& context, Cac
     const Tensor q = heads_of(query), k = heads_of(key), v = heads_of(value);
     // Without global tokens nobody reads what their projections would give.
     const bool has_global = context.global_tokens.defined();
-    const Tensor mixed = ops::longformer_attention(
+    const Tensor mixed = ops::global_local_attention(
         q, k, v, has_global ? heads_of(global_query) : q, has_global ? heads_of(global_key) : k,
         has_global ? heads_of(global_value) : v,
         {.window = settings_.window, .global_tokens = context.global_tokens, .lengths = mask.lengths});
     return output.forward(ops::reshape(mixed, x.shape()), context);
 }
 
-std::unique_ptr<Cache> LongformerAttention::make_cache(std::int64_t) const {
+std::unique_ptr<Cache> GlobalLocalAttention::make_cache(std::int64_t) const {
     fail("attention: a window that looks ahead has no cache");
 }
 
-void LongformerAttention::visit(const Visitor& visitor) {
+void GlobalLocalAttention::visit(const Visitor& visitor) {
     visitor("query", query);
     visitor("key", key);
     visitor("value", value);

@@ -1,4 +1,4 @@
-#include "tessera/ops/longformer_attention.h"
+#include "tessera/ops/global_local_attention.h"
 
 #include <cmath>
 #include <functional>
@@ -53,8 +53,8 @@ Tensors plain_longformer(const Pattern& p, const Tensors& in) {
     return {from_doubles(out, in[0].shape())};
 }
 
-ops::LongformerOptions options_of(const Pattern& p) {
-    ops::LongformerOptions options{.window = p.window};
+ops::GlobalLocalOptions options_of(const Pattern& p) {
+    ops::GlobalLocalOptions options{.window = p.window};
     if (!p.lengths.empty()) options.lengths = Tensor::from(p.lengths, {p.rows});
     if (p.global_tokens.empty()) return options;
     options.global_tokens = Tensor::zeros({p.rows, p.time}, DType::Bool);
@@ -70,17 +70,17 @@ void add_case(Cases& out, const std::string& name, const Pattern& pattern) {
     for (int i = 0; i < 6; ++i)
         inputs.push_back({.shape = {pattern.rows, pattern.time, pattern.heads, pattern.width},
                           .differentiable = i < 3 || !pattern.global_tokens.empty()});
-    out.add({.name = "longformer_attention/" + name,
+    out.add({.name = "global_local_attention/" + name,
              .inputs = inputs,
              .op =
                  [options = options_of(pattern)](const Tensors& in) {
-                     return Tensors{ops::longformer_attention(in[0], in[1], in[2], in[3], in[4], in[5], options)};
+                     return Tensors{ops::global_local_attention(in[0], in[1], in[2], in[3], in[4], in[5], options)};
                  },
              .reference = [pattern](const Tensors& in) { return plain_longformer(pattern, in); },
              .cuda = true});
 }
 
-const RegisterCases longformer_attention_cases{[](Cases& out) {
+const RegisterCases global_local_attention_cases{[](Cases& out) {
     add_case(out, "window_only", {});
     add_case(out, "one_token", {.time = 1, .global_tokens = {{0}, {0}}});
     for (const std::int64_t n : {31, 33, 127})

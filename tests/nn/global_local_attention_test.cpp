@@ -1,4 +1,4 @@
-#include "tessera/nn/attention/longformer.h"
+#include "tessera/nn/attention/global_local.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using testing::randomise;
 using testing::relative_error;
 using testing::weighted_total;
 
-constexpr LongformerSettings settings{.width = 12, .heads = 3, .window = 4};
+constexpr GlobalLocalSettings settings{.width = 12, .heads = 3, .window = 4};
 
 // The same projections in plain attention.
 DotProductAttention plain(const Linear& query, const Linear& key, const Linear& value, const Linear& output) {
@@ -35,8 +35,8 @@ DotProductAttention plain(const Linear& query, const Linear& key, const Linear& 
     return made;
 }
 
-TEST(LongformerAttention, WithoutGlobalTokensIsASlidingWindow) {
-    LongformerAttention attention(settings);
+TEST(GlobalLocalAttention, WithoutGlobalTokensIsASlidingWindow) {
+    GlobalLocalAttention attention(settings);
     randomise(attention);
     const Tensor x = random_tensor({2, 11, 12}, 1);
     const DotProductAttention reference = plain(attention.query, attention.key, attention.value, attention.output);
@@ -44,8 +44,8 @@ TEST(LongformerAttention, WithoutGlobalTokensIsASlidingWindow) {
     EXPECT_LE(relative_error(attention.forward(x, {}), reference.forward(x, window)), 1e-12);
 }
 
-TEST(LongformerAttention, AGlobalTokenSeesAllThroughItsOwnProjections) {
-    LongformerAttention attention(settings);
+TEST(GlobalLocalAttention, AGlobalTokenSeesAllThroughItsOwnProjections) {
+    GlobalLocalAttention attention(settings);
     randomise(attention);
     const Tensor x = random_tensor({1, 11, 12}, 2);
     Context context{.global_tokens = Tensor::zeros({1, 11}, DType::Bool)};
@@ -58,8 +58,8 @@ TEST(LongformerAttention, AGlobalTokenSeesAllThroughItsOwnProjections) {
     expect_gradients(attention, [&] { return weighted_total(attention.forward(x, context)); });
 }
 
-TEST(LongformerAttention, PaddingChangesNothing) {
-    LongformerAttention attention(settings);
+TEST(GlobalLocalAttention, PaddingChangesNothing) {
+    GlobalLocalAttention attention(settings);
     randomise(attention);
     const Tensor x = random_tensor({1, 11, 12}, 3);
     Context context{.global_tokens = Tensor::zeros({1, 11}, DType::Bool)};
@@ -71,8 +71,8 @@ TEST(LongformerAttention, PaddingChangesNothing) {
               1e-12);
 }
 
-TEST(LongformerAttention, RefusesWhatItCannotDo) {
-    LongformerAttention attention(settings);
+TEST(GlobalLocalAttention, RefusesWhatItCannotDo) {
+    GlobalLocalAttention attention(settings);
     randomise(attention);
     const Tensor x = random_tensor({1, 11, 12}, 4);
     Context left;
@@ -80,7 +80,7 @@ TEST(LongformerAttention, RefusesWhatItCannotDo) {
     expect_error([&] { attention.forward(x, left); }, {"padding on the right only"});
     expect_error([&] { attention.forward(x, {.mask = ops::AttentionMask::causal()}); }, {"padding on the right only"});
     expect_error([&] { attention.make_cache(8); }, {"no cache"});
-    expect_error([] { LongformerAttention({.width = 12, .heads = 5}); }, {"width 12", "5 heads"});
+    expect_error([] { GlobalLocalAttention({.width = 12, .heads = 5}); }, {"width 12", "5 heads"});
 }
 
 }  // namespace

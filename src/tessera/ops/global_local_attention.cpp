@@ -1,7 +1,7 @@
 // Three calls of the attention kernel. Local tokens: once over the window with global keys hidden, once over the
 // gathered global keys, the two merged into one softmax; in backward both parts see the merged log-sum, which makes
 // their gradients those of the one softmax. Global tokens: gathered queries over all keys.
-#include "tessera/ops/longformer_attention.h"
+#include "tessera/ops/global_local_attention.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ struct Pattern {
     Tensor lengths, counts;                         // (B): tokens of each row, and global tokens of each row
     AttentionSettings window, to_global, from_global;
 
-    Pattern(const Shape& shape, Device device, const LongformerOptions& options) {
+    Pattern(const Shape& shape, Device device, const GlobalLocalOptions& options) {
         const std::int64_t rows = shape[0], time = shape[1];
         std::vector<std::int64_t> length(static_cast<std::size_t>(rows), time);
         if (options.lengths.defined()) length = options.lengths.to_vector<std::int64_t>();
@@ -169,29 +169,29 @@ Gradients backward(const Pattern& pattern, const Parts& parts, const Tensor& gra
     return gradients;
 }
 
-void check_inputs(const std::vector<Tensor>& inputs, const LongformerOptions& options) {
+void check_inputs(const std::vector<Tensor>& inputs, const GlobalLocalOptions& options) {
     const Tensor& query = inputs[0];
     for (const Tensor& input : inputs)
         check(input.rank() == 4 && input.shape() == query.shape() && input.dtype() == query.dtype() &&
                   input.device() == query.device() && is_float(input.dtype()),
-              "longformer_attention: all six inputs must be (B, T, H, D) of one float dtype on one device; one is ",
+              "global_local_attention: all six inputs must be (B, T, H, D) of one float dtype on one device; one is ",
               input.shape(), " ", input.dtype(), ", the query ", query.shape(), " ", query.dtype());
-    check(options.window >= 0 && options.window % 2 == 0, "longformer_attention: window ", options.window,
+    check(options.window >= 0 && options.window % 2 == 0, "global_local_attention: window ", options.window,
           " must be even and not negative");
     const Shape tokens{query.size(0), query.size(1)}, rows{query.size(0)};
     check(!options.global_tokens.defined() ||
               (options.global_tokens.dtype() == DType::Bool && options.global_tokens.shape() == tokens),
-          "longformer_attention: global_tokens must be bool of ", tokens, ", not ", options.global_tokens.dtype(),
+          "global_local_attention: global_tokens must be bool of ", tokens, ", not ", options.global_tokens.dtype(),
           " of ", options.global_tokens.shape());
     check(!options.lengths.defined() || (options.lengths.dtype() == DType::I64 && options.lengths.shape() == rows),
-          "longformer_attention: lengths must be i64 of ", rows, ", not ", options.lengths.dtype(), " of ",
+          "global_local_attention: lengths must be i64 of ", rows, ", not ", options.lengths.dtype(), " of ",
           options.lengths.shape());
 }
 
 }  // namespace
 
-Tensor longformer_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& global_query,
-                            const Tensor& global_key, const Tensor& global_value, const LongformerOptions& options) {
+Tensor global_local_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& global_query,
+                              const Tensor& global_key, const Tensor& global_value, const GlobalLocalOptions& options) {
     const std::vector<Tensor> inputs{query, key, value, global_query, global_key, global_value};
     check_inputs(inputs, options);
     std::vector<Tensor> dense;
@@ -199,7 +199,7 @@ Tensor longformer_attention(const Tensor& query, const Tensor& key, const Tensor
     const auto pattern = std::make_shared<const Pattern>(query.shape(), query.device(), options);
     Parts parts;
     const Tensor out = forward(*pattern, dense, parts);
-    return record("longformer_attention", out, inputs, [pattern, parts](const Tensor& gradient) -> Gradients {
+    return record("global_local_attention", out, inputs, [pattern, parts](const Tensor& gradient) -> Gradients {
         return backward(*pattern, parts, gradient);
     });
 }

@@ -7,15 +7,15 @@
 
 namespace tessera::nn {
 
-struct LongformerSettings {
+struct GlobalLocalSettings {
     std::int64_t width = 0;
     std::int64_t heads = 1;
     std::int64_t window = 0;  // even: half of it on each side
 };
 
-class LongformerAttention : public SelfAttention {
+class GlobalLocalAttention : public SelfAttention {
    public:
-    explicit LongformerAttention(const LongformerSettings& settings);
+    explicit GlobalLocalAttention(const GlobalLocalSettings& settings);
 
     // The context brings global_tokens and, in the mask, the lengths; its other limits are refused.
     Tensor forward(const Tensor& x, const Context& context, Cache* cache = nullptr) const override;
@@ -26,7 +26,7 @@ class LongformerAttention : public SelfAttention {
     Linear global_query, global_key, global_value;
 
    private:
-    LongformerSettings settings_;
+    GlobalLocalSettings settings_;
 };
 
 }  // namespace tessera::nn

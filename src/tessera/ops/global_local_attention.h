@@ -9,7 +9,7 @@
 
 namespace tessera::ops {
 
-struct LongformerOptions {
+struct GlobalLocalOptions {
     std::int64_t window = 0;           // even: window / 2 tokens on each side
     Tensor global_tokens = {};         // (B, T) bool; undefined: none
     Tensor lengths = {};               // (B) i64: tokens from it on are padding, see nothing and are not seen
@@ -18,7 +18,7 @@ struct LongformerOptions {
 
 // query, key, value (B, T, H, D): a token that is not global takes one softmax over its window and all global tokens.
 // global_query, global_key, global_value (B, T, H, D): a global token takes one over all tokens. → (B, T, H, D).
-Tensor longformer_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& global_query,
-                            const Tensor& global_key, const Tensor& global_value, const LongformerOptions& options);
+Tensor global_local_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& global_query,
+                              const Tensor& global_key, const Tensor& global_value, const GlobalLocalOptions& options);
 
 }  // namespace tessera::ops
