@@ -7,7 +7,7 @@ endif()
 set(CMAKE_CUDA_ARCHITECTURES OFF)     # named below instead, in the form that keeps the "a" features
 set(CMAKE_CUDA_RUNTIME_LIBRARY None)  # linked below, statically: a program then needs no libcudart
 enable_language(CUDA)
-find_package(CUDAToolkit REQUIRED)
+find_package(CUDAToolkit REQUIRED GLOBAL)
 
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
@@ -21,6 +21,10 @@ file(GLOB CUDA_KERNEL_SOURCES CONFIGURE_DEPENDS src/tessera/kernels/cuda/*.cu)
 add_library(tessera_cuda OBJECT ${CUDA_KERNEL_SOURCES})
 target_include_directories(tessera_cuda PRIVATE src)
 target_compile_options(tessera_cuda PRIVATE -gencode=arch=compute_90a,code=sm_90a --expt-relaxed-constexpr
-                                            -Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Werror)
+                                            -Xcompiler=-fPIC,-fno-semantic-interposition,-Wall,-Wextra)
+if(TESSERA_WARNINGS_AS_ERRORS)
+  target_compile_options(tessera_cuda PRIVATE -Werror=all-warnings -Xcompiler=-Werror)
+endif()
 target_sources(tessera_engine INTERFACE $<TARGET_OBJECTS:tessera_cuda>)
+list(APPEND ENGINE_LIBRARIES CUDA::cudart_static CUDA::cublasLt)
 target_link_libraries(tessera_engine PUBLIC CUDA::cudart_static CUDA::cublasLt)

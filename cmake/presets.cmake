@@ -1,5 +1,5 @@
 # Puts every configs/NAME.json into the program, so that presets are found wherever it is installed.
-file(GLOB PRESET_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/configs/*.json)
+file(GLOB PRESET_FILES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/configs/*.json)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PRESET_FILES})
 set(PRESET_ENTRIES "")
 foreach(file ${PRESET_FILES})
@@ -7,7 +7,7 @@ foreach(file ${PRESET_FILES})
   file(READ ${file} text)
   string(APPEND PRESET_ENTRIES "    {\"${preset}\", R\"json(${text})json\"},\n")
 endforeach()
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/presets_data.cpp CONTENT [[
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/presets_data.cpp CONTENT [[
 // Generated from configs/ by cmake/presets.cmake.
 #include "tessera/models/presets.h"
 

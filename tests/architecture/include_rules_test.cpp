@@ -15,7 +15,9 @@ namespace tessera::architecture {
 namespace {
 
 namespace fs = std::filesystem;
-const std::string prefix = "tessera/";  // of what a quoted include names
+const fs::path source_root = fs::path(TESSERA_SOURCE_DIR) / "src/tessera";
+const std::string prefix = "tessera/";     // of what a quoted include names
+const std::string umbrella = "tessera.h";  // stands above all rooms, for those who use the library
 
 const std::map<std::string, int> level_of_room = {
     {"core", 0},       {"kernels", 1}, {"text", 1},    {"tensor", 2},    {"ops", 3},
@@ -52,7 +54,7 @@ bool starts_with(const std::string& text, const std::string& prefix) { return te
 
 TEST(IncludeRules, ARoomIncludesLowerLevelsOnly) {
     for (const Include& include : includes()) {
-        if (!include.quoted) continue;
+        if (!include.quoted || include.file == umbrella) continue;
         const std::string from = room_of(include.file), to = room_of(include.header);
         ASSERT_TRUE(level_of_room.count(from)) << include.file << " is in no known room";
         ASSERT_TRUE(level_of_room.count(to))

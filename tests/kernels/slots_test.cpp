@@ -34,5 +34,26 @@ TEST(Slots, AnEmptySlotSaysWhichKernelIsMissing) {
     }
 }
 
+void negate(double& x) { x = -x; }
+
+// As where a program and a shared library each have the slot of one header, because neither exports it.
+TEST(Slots, CopiesOfASlotShareTheirKernels) {
+    static Slot<void(double&)> ours{"a_copied_slot"}, theirs{"a_copied_slot"};
+    const RegisterKernel registered{ours, DeviceKind::CPU, negate};
+    double x = 2;
+    theirs.on(cpu)(x);
+    EXPECT_EQ(x, -2);
+}
+
+TEST(Slots, ANameHasOneSignature) {
+    static Slot<void(float)> first{"a_taken_name"};
+    try {
+        const Slot<void(double)> second{"a_taken_name"};
+        FAIL() << "two signatures under one name";
+    } catch (const Error& error) {
+        EXPECT_STREQ(error.what(), "a_taken_name: there is an op of this name with another signature");
+    }
+}
+
 }  // namespace
 }  // namespace tessera

@@ -5,7 +5,7 @@
 //     kernels::exp.on(x.device())(x.view(), y.view());                      // ops/unary.cpp
 #pragma once
 
-#include <string>
+#include <typeinfo>
 #include <vector>
 
 #include "tessera/core/device.h"
@@ -16,18 +16,20 @@ namespace tessera {
 class SlotBase {
    public:
     const char* name() const { return name_; }
-    virtual bool filled(DeviceKind kind) const = 0;
-    static const std::vector<const SlotBase*>& all() { return registry(); }
+    bool filled(DeviceKind kind) const { return kernels_[static_cast<int>(kind)] != nullptr; }
+    static const std::vector<const SlotBase*>& all();
 
    protected:
-    explicit SlotBase(const char* name) : name_(name) { registry().push_back(this); }
+    using AnyKernel = void (*)();
+
+    // Kernels are kept by the slot's name: a program and a shared library may each hold a copy of the same slot. Throws
+    // where a slot of this name has another signature.
+    SlotBase(const char* name, const std::type_info& signature);
     ~SlotBase() = default;
 
+    AnyKernel* kernels_;  // one per kind of device
+
    private:
-    static std::vector<const SlotBase*>& registry() {
-        static std::vector<const SlotBase*> slots;
-        return slots;
-    }
     const char* name_;
 };
 
@@ -36,18 +38,15 @@ class Slot final : public SlotBase {
    public:
     using Kernel = Signature*;
 
-    explicit Slot(const char* name) : SlotBase(name) {}
+    explicit Slot(const char* name) : SlotBase(name, typeid(Signature)) {}
 
-    bool filled(DeviceKind kind) const override { return kernel(kind) != nullptr; }
     Kernel on(Device device) const {
         check(filled(device.kind), name(), ": no ", device.kind == DeviceKind::CUDA ? "CUDA" : "CPU", " kernel");
-        return kernel(device.kind);
+        return reinterpret_cast<Kernel>(kernels_[static_cast<int>(device.kind)]);
     }
-    void fill(DeviceKind kind, Kernel kernel) { kernels_[static_cast<int>(kind)] = kernel; }
-
-   private:
-    Kernel kernel(DeviceKind kind) const { return kernels_[static_cast<int>(kind)]; }
-    Kernel kernels_[device_kinds] = {};
+    void fill(DeviceKind kind, Kernel kernel) {
+        kernels_[static_cast<int>(kind)] = reinterpret_cast<AnyKernel>(kernel);
+    }
 };
 
 struct RegisterKernel {

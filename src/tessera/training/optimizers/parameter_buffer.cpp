@@ -46,6 +46,13 @@ void check_alike(const std::vector<Group>& groups) {
     }
 }
 
+std::vector<Parameter> parameters_of(nn::Module& module) {
+    std::vector<Parameter> parameters;
+    for (const nn::NamedTensor& parameter : nn::parameters(module))
+        parameters.push_back({parameter.name, *parameter.tensor});
+    return parameters;
+}
+
 }  // namespace
 
 bool is_matrix(const Parameter& parameter) { return parameter.tensor.rank() >= 2; }
@@ -53,6 +60,9 @@ bool is_matrix(const Parameter& parameter) { return parameter.tensor.rank() >= 2
 Tensor ParameterBuffer::Segment::of(const Tensor& flat) const {
     return flat.with_layout(shape, contiguous_strides(shape), flat.offset() + offset);
 }
+
+ParameterBuffer::ParameterBuffer(nn::Module& module, const Decays& decays)
+    : ParameterBuffer(parameters_of(module), decays) {}
 
 ParameterBuffer::ParameterBuffer(const std::vector<Parameter>& parameters, const Decays& decays) {
     const std::vector<Group> groups = group_tied(parameters, decays);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/nn/module.h"
 #include "tessera/tensor/tensor.h"
 
 namespace tessera::training {
@@ -42,6 +43,7 @@ class ParameterBuffer {
     // gradient in the gradient buffer. Frozen ones stay where they are. A tensor named twice (tied) is stored once;
     // both become the same view. Other copies of a tensor keep its old storage.
     explicit ParameterBuffer(const std::vector<Parameter>& parameters, const Decays& decays = is_matrix);
+    explicit ParameterBuffer(nn::Module& module, const Decays& decays = is_matrix);  // all of its parameters
     ParameterBuffer(const ParameterBuffer&) = delete;
     ParameterBuffer& operator=(const ParameterBuffer&) = delete;
 

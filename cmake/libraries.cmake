@@ -1,0 +1,16 @@
+# Libraries that the engine calls and that bring no CMake package everywhere, as targets tessera::NAME. The installed package reads
+# this file too: whoever links the static engine links them.
+foreach(library dnnl hwy pcre2-8 utf8proc png jpeg webp gif)
+  if(TARGET tessera::${library})
+    continue()
+  endif()
+  string(MAKE_C_IDENTIFIER TESSERA_${library}_LIBRARY variable)
+  find_library(${variable} ${library})
+  mark_as_advanced(${variable})
+  if(${variable})
+    add_library(tessera::${library} UNKNOWN IMPORTED GLOBAL)
+    set_target_properties(tessera::${library} PROPERTIES IMPORTED_LOCATION "${${variable}}")
+  else()
+    list(APPEND TESSERA_MISSING_LIBRARIES ${library})
+  endif()
+endforeach()
