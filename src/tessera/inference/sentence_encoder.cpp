@@ -16,10 +16,8 @@ std::int64_t longest_text(const models::Pooling& pooling, const models::Model& m
 
 }  // namespace
 
-SentenceEncoder::SentenceEncoder(const std::filesystem::path& folder, Device device)
-    : model_(open_text_model(folder, {}, device, NeedsTokenizer::Yes)),
-      pooling_(models::read_pooling(folder)),
-      longest_(longest_text(pooling_, *model_.model)) {}
+SentenceEncoder::SentenceEncoder(const models::OpenedModel& model)
+    : model_(model), pooling_(models::read_pooling(model.path)), longest_(longest_text(pooling_, *model.model)) {}
 
 Tensor SentenceEncoder::embed(const std::vector<std::string>& texts) const {
     const NoGrad no_grad;

@@ -63,6 +63,7 @@ class EncoderDecoder : public Model {
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
     std::int64_t longest_text() const override { return decoder_input_.longest_text(); }
     bool has_encoder() const override { return true; }
+    std::int64_t vocabulary() const override { return decoder_tokens().weight.size(0); }
     void visit(const nn::Visitor& visitor) override;
 
     // The steps of forward.

@@ -69,6 +69,8 @@ class Model : public nn::Module {
     // The model's context: how many tokens it was made to read, which is never more than the above. Whoever asks it to
     // generate, to learn or to predict keeps to this one unless told otherwise. 0: nobody says.
     virtual std::int64_t context_length() const { return longest_text(); }
+    // How many tokens it knows: of those it writes, where it reads others. 0: it knows none.
+    virtual std::int64_t vocabulary() const { return 0; }
     // Whether input_ids are read by an encoder, and the text that is written begins with decoder_input_ids.
     virtual bool has_encoder() const { return false; }
 

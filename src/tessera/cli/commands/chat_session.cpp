@@ -89,8 +89,7 @@ ChatSession::Question ChatSession::question(std::size_t first) {
     if (!looks_at_images(model_)) return {inference::ids_of(model_, prompt), inference::batch_for(model_, {prompt})};
     check(!images_.empty(), "this model talks about images: show it one with /image PATH");
     asked_about_images_ = true;
-    inference::ImagePrompts about = inference::image_prompts(model_.path, model_.config, model_.text(),
-                                                             std::span(&prompt.text, 1), images_, model_.device);
+    inference::ImagePrompts about = inference::image_prompts(model_, std::span(&prompt.text, 1), images_);
     return {std::move(about.ids[0]), std::move(about.batch)};
 }
 

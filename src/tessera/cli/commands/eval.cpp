@@ -234,7 +234,7 @@ int eval_command(const std::vector<std::string>& arguments) {
     check(fs::exists(folder), folder, ": no such file or folder");
     const training::Recipe recipe = recipe_of(folder, data);
     wanted.device = parse_device(device_name);
-    const training::InitialModel start = training::initial_model(recipe, {.device = wanted.device});
+    const models::OpenedModel start = training::initial_model(recipe, {.device = wanted.device});
     const Scratch scratch;
     training::ObjectiveInputs inputs{
         .recipe = recipe, .model = *start.model, .tokenizer = start.tokenizer, .data = recipe.train_data};

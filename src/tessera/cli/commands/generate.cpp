@@ -60,8 +60,7 @@ GenerateInputs inputs_of(const GenerateRequest& request, const TextModel& model,
     }
     std::vector<std::string> texts;
     for (const inference::Prompt& prompt : prompts) texts.push_back(prompt.text);
-    inference::ImagePrompts about =
-        inference::image_prompts(model.path, model.config, model.text(), texts, images, model.device);
+    inference::ImagePrompts about = inference::image_prompts(model, texts, images);
     return {std::move(about.ids), std::move(about.batch)};
 }
 

@@ -5,6 +5,7 @@
 #include "tessera/cli/commands/generate_request.h"
 #include "tessera/cli/terminal/output.h"
 #include "tessera/cli/terminal/terminal_text.h"
+#include "tessera/inference/beam_search.h"
 #include "tessera/inference/detokenizer.h"
 #include "tessera/models/catalog.h"
 #include "tessera/models/vision/vision.h"

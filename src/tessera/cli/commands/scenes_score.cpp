@@ -23,8 +23,7 @@ std::vector<std::string> answers_of(const inference::TextModel& model, const std
         texts.push_back(scene.prefix);
         images.push_back(scene.image);
     }
-    const inference::ImagePrompts prompts =
-        inference::prompts_with_own_image(model.path, model.config, model.text(), texts, images, model.device);
+    const inference::ImagePrompts prompts = inference::prompts_with_own_image(model, texts, images);
     inference::GenerateOptions options{.max_new_tokens = 96};
     if (model.text().special.eos) options.stop_ids = {*model.text().special.eos};
     const inference::Generated generated = inference::generate(*model.model, prompts.batch, options);

@@ -75,6 +75,7 @@ class PaliGemma : public Model {
 
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
     std::int64_t context_length() const override { return language_->context_length(); }
+    std::int64_t vocabulary() const override { return language_->vocabulary(); }
 
     void visit(const nn::Visitor& visitor) override {
         visitor("vision", vision_);
