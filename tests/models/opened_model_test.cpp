@@ -8,7 +8,9 @@
 #include "support/golden_folders.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
+#include "tessera/formats/own_files.h"
 #include "tessera/models/catalog.h"
+#include "tessera/models/sentence.h"
 #include "tessera/nn/lora.h"
 #include "tessera/tensor/tape.h"
 #include "tessera/tokenizers/tokenizer_file.h"
@@ -198,6 +200,33 @@ TEST_F(Opened, SidecarFilesAreKeptWhateverBecomesOfThem) {
     opened.save(folder_ / "out");
     EXPECT_EQ(open_model(folder_ / "out").images().mean[0], 0.1);
     EXPECT_NE(open_model(folder_ / "out").tokenizer, nullptr);
+}
+
+// Whoever pools otherwise has other vectors.
+TEST_F(Opened, HowSentencesArePooledGoesAlong) {
+    const fs::path base = copy_golden("bert-mlm", "base");
+    folder_.write("base/1_Pooling/config.json",
+                  R"({"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false})");
+    folder_.write("base/sentence_bert_config.json", R"({"max_seq_length": 5})");
+    const auto pooling_of = [](const OpenedModel& opened) { return read_pooling(opened.sidecar_files.pooling); };
+    OpenedModel opened = open_model(base);
+    opened.save(folder_ / "plain");
+    opened.keep_sidecar_files(folder_ / "kept");
+    fs::remove_all(base / "1_Pooling");
+    opened.save(folder_ / "after");
+    for (const char* name : {"plain", "after"}) {
+        const Pooling pooling = pooling_of(open_model(folder_ / name));
+        EXPECT_EQ(pooling.mode, PoolingMode::First) << name;
+        EXPECT_EQ(pooling.longest_text, 5) << name;
+    }
+    const fs::path adapters = adapters_over(folder_ / "plain", {.rank = 2, .targets = {"query"}});
+    EXPECT_EQ(pooling_of(open_model(adapters)).mode, PoolingMode::First);
+    EXPECT_TRUE(open_model(golden_path("llama")).sidecar_files.pooling.empty());
+    for (const auto& [name, pooling] : {std::pair{"1_Pooling/config.json", true},
+                                        {"sentence_bert_config.json", true},
+                                        {"modules.json", true},
+                                        {"sentences.json", false}})
+        EXPECT_EQ(formats::is_model_file(name), pooling) << name;  // what overwriting replaces
 }
 
 class VocabularyOfLogits : public ::testing::TestWithParam<fs::path> {};

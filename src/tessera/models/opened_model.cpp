@@ -59,7 +59,7 @@ void describe(OpenedModel& opened) {
     opened.image_processor.reset();
     const Vision* vision = architecture_of(opened.config).vision;
     if (!vision) return;
-    const std::vector<fs::path>& files = opened.sidecar_files.others;
+    const std::vector<fs::path>& files = opened.sidecar_files.images;
     opened.image_processor = files.empty() ? vision->images(opened.config)
                                            : image_processor_config(files.front().parent_path(), opened.config);
 }

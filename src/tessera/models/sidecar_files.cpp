@@ -7,6 +7,7 @@
 #include "tessera/models/adapters/adapters.h"
 #include "tessera/models/import/gguf_checkpoint.h"
 #include "tessera/models/import/llama2c_tokenizer.h"
+#include "tessera/models/sentence.h"
 #include "tessera/tokenizers/tokenizer.h"
 
 namespace tessera::models {
@@ -60,9 +61,12 @@ fs::path tokenizer_place(const ModelPlace& place) {
 }
 
 SidecarFiles sidecar_files(const ModelPlace& place) {
+    const fs::path base = folder_around(place.weights);
     SidecarFiles files;
-    if (!place.adapter.empty()) files.others = image_files(place.adapter);
-    if (files.others.empty()) files.others = image_files(folder_around(place.weights));
+    if (!place.adapter.empty()) files.images = image_files(place.adapter);
+    if (files.images.empty()) files.images = image_files(base);
+    for (const fs::path& folder : {place.weights, place.adapter})
+        if (fs::is_directory(folder) && says_pooling(folder)) files.pooling = folder;
     return files;
 }
 
@@ -77,16 +81,18 @@ std::vector<fs::path> files_beside_weights(const fs::path& folder_or_file) {
 
 void SidecarFiles::write_to(const fs::path& folder) const {
     if (!tokenizer.empty()) tokenizers::copy_tokenizer(tokenizer, folder);
-    for (const fs::path& file : others) copy_if_elsewhere(file, folder / file.filename());
+    for (const fs::path& file : images) copy_if_elsewhere(file, folder / file.filename());
     if (!image_processor.is_null()) image_processor.write(folder / "preprocessor_config.json");
+    if (!pooling.empty()) copy_pooling(pooling, folder);
 }
 
 void SidecarFiles::keep_in(const fs::path& folder) {
     formats::remove_own(folder, formats::is_model_file);
     fs::create_directories(folder);
     write_to(folder);
-    *this = {};
-    for (const auto& entry : fs::directory_iterator(folder)) others.push_back(entry.path());
+    const bool has_tokenizer = !tokenizer.empty();
+    *this = sidecar_files({.weights = folder});
+    if (has_tokenizer) tokenizer = folder;
 }
 
 }  // namespace tessera::models

@@ -1,5 +1,5 @@
-// The files that belong to a model beside its weights: its tokenizer, and how its images are prepared. Where they lie,
-// for every form in which a model comes, and how they go along when it is saved.
+// The files that belong to a model beside its weights: its tokenizer, how its images are prepared, how its hidden
+// states are pooled. Where they lie, for every form in which a model comes, and how they go along when it is saved.
 #pragma once
 
 #include <filesystem>
@@ -22,8 +22,9 @@ std::filesystem::path tokenizer_place(const ModelPlace& place);
 
 struct SidecarFiles {
     std::filesystem::path tokenizer = {};            // as tokenizer_place says it, or what was named instead
-    std::vector<std::filesystem::path> others = {};  // copied as they are
-    formats::Json image_processor = {};              // the preprocessor_config.json, where no file is it; null: none
+    std::vector<std::filesystem::path> images = {};  // preprocessor_config.json, processor_config.json
+    formats::Json image_processor = {};              // the first of these, where there is neither; null: none is needed
+    std::filesystem::path pooling = {};              // the folder that says how sentences are pooled; empty: none does
 
     void write_to(const std::filesystem::path& folder) const;
     // Copies them into the folder and takes them from there from now on, whatever becomes of where they were.

@@ -6,6 +6,7 @@
 #include "tessera/cli/commands.h"
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/core/interruption.h"
+#include "tessera/formats/atomic_file.h"
 #include "tessera/formats/output_folder.h"
 #include "tessera/models/catalog.h"
 #include "tessera/models/dtype_names.h"
@@ -49,14 +50,9 @@ int convert_command(const std::vector<std::string>& arguments) {
     models::load(checkpoint);  // strict: what is written is a whole model
     if (!options.tensors.dtype) check_writable(source, checkpoint.tensors);
     const bool is_file = !fs::is_directory(source);
-    models::SidecarFiles sidecar_files;
-    if (is_file) {
-        const models::ModelPlace place = models::model_place(source);
-        sidecar_files = models::sidecar_files(place);
-        sidecar_files.tokenizer = models::tokenizer_place(place);
-    } else {
-        sidecar_files.others = models::files_beside_weights(source);
-    }
+    const models::ModelPlace place = models::model_place(source);
+    models::SidecarFiles sidecar_files = models::sidecar_files(place);
+    if (is_file) sidecar_files.tokenizer = models::tokenizer_place(place);
 
     formats::NamedTensors tensors(checkpoint.tensors.begin(), checkpoint.tensors.end());
     double total = 0, written = 0;
@@ -70,6 +66,8 @@ int convert_command(const std::vector<std::string>& arguments) {
     if (is_file && !checkpoint.generation_config.json().members().empty())
         checkpoint.generation_config.json().write(out.path() / "generation_config.json");
     sidecar_files.write_to(out.path());
+    for (const fs::path& file : models::files_beside_weights(source))
+        formats::copy_file(file, out.path() / file.filename());
     out.commit();
     std::printf("%s: %zu tensors, %s\n", folder.c_str(), tensors.size(), in_bytes(written).c_str());
     return 0;

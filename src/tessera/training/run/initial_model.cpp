@@ -238,7 +238,7 @@ fs::path model_folder(const Recipe& recipe) {
     fs::path path = model.as_string();
     // Adapters may have left to their base what goes with a model.
     if (models::is_adapter_folder(path) && tokenizers::tokenizer_files(path).empty() &&
-        models::sidecar_files({.weights = path}).others.empty())
+        models::sidecar_files({.weights = path}).images.empty())
         path = models::base_of_adapters(path);
     return fs::is_directory(path) ? path : formats::folder_of(path);
 }
@@ -257,7 +257,7 @@ models::OpenedModel initial_model(const Recipe& recipe, const InitialModelOption
         recipe.resolved.reject("lora.rank", "adapters need a model that has learned: name a checkpoint");
     start.model = make_model(recipe, start.tokenizer.get(), options);
     if (!options.earlier && !recipe.resolved.text("weights").empty()) take_weights(*start.model, recipe);
-    if (start.sidecar_files.others.empty())
+    if (start.sidecar_files.images.empty())
         start.sidecar_files.image_processor = models::image_processor_json(start.model->config);
     convert(*start.model, recipe);
     models::describe(start);
