@@ -192,6 +192,21 @@ TEST(IncludeRules, NoObjectiveIsNamedOutsideItsFile) {
     }
 }
 
+// The library says what is wrong; which option puts it right is the program's to say (cli/arguments/failure.cpp).
+TEST(IncludeRules, TheLibrarySpeaksOfNoCommandLineFlags) {
+    const std::regex flag(R"re("([^"\\]|\\.)*--[a-z]([^"\\]|\\.)*")re");
+    const auto speaks = [&](const std::string& line) {
+        return std::regex_search(line.substr(0, line.find("// ")), flag);
+    };
+    EXPECT_TRUE(speaks(R"(fail("name one with --tokenizer");)"));
+    EXPECT_FALSE(speaks(R"(--left;  // "--tokenizer")"));
+    for (const fs::path& path : sources()) {
+        const std::string file = fs::relative(path, source_root).string();
+        if (starts_with(file, "cli/")) continue;
+        for (const std::string& line : lines_of(path)) EXPECT_FALSE(speaks(line)) << file << ": " << line;
+    }
+}
+
 TEST(IncludeRules, TheProjectNamesNoMachine) {
     for (const fs::path& path : sources())
         for (const std::string& line : lines_of(path))

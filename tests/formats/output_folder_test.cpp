@@ -62,7 +62,8 @@ TEST(OutputFolder, WithoutCommitAllIsAsItWas) {
 TEST(OutputFolder, WhatIsThereIsReplacedOnlyWhenAsked) {
     const TemporaryFolder folder;
     write_model(folder / "out", "old");
-    expect_error([&] { write_model(folder / "out", "new"); }, {"out", "not empty", "config.json", "--overwrite"});
+    expect_error([&] { write_model(folder / "out", "new"); }, {"out", "not empty", "config.json"});
+    EXPECT_THROW(write_model(folder / "out", "new"), FolderNotEmpty);
     write_model(folder / "out", "new", {.overwrite = true});
     EXPECT_EQ(folder.read("out/model.safetensors"), "new");
     EXPECT_EQ(below(folder.path()), (std::vector<std::string>{"out", "out/config.json", "out/model.safetensors"}));

@@ -27,7 +27,8 @@ class SentenceFolder : public ::testing::Test {
         fs::copy_file(testing::golden_path("tokenizers/wordpiece-bert/tokenizer.json"), folder_ / "tokenizer.json");
     }
     std::vector<float> embed(const std::vector<std::string>& texts) const {
-        return SentenceEncoder(folder_.path()).embed(texts).to_vector<float>();
+        const models::OpenedModel model = models::open_model(folder_.path());
+        return SentenceEncoder(model).embed(texts).to_vector<float>();
     }
     testing::TemporaryFolder folder_;
 };

@@ -48,7 +48,7 @@ class ObjectiveCase {
 
     const TemporaryFolder& folder_;
     training::Recipe recipe_;
-    training::InitialModel start_;
+    models::OpenedModel start_;
 };
 
 inline std::vector<std::int64_t> values_of(const Tensor& tensor) { return tensor.to_vector<std::int64_t>(); }

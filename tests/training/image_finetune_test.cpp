@@ -7,8 +7,7 @@
 #include "tessera/formats/image/image.h"
 #include "tessera/inference/generator.h"
 #include "tessera/inference/image_prompt.h"
-#include "tessera/inference/text_model.h"
-#include "tessera/models/adapters/adapters.h"
+#include "tessera/models/opened_model.h"
 #include "tessera/training/recipe/recipe_keys.h"
 #include "tessera/training/run/session.h"
 
@@ -33,10 +32,11 @@ const formats::Image images[] = {plain(255, 0), plain(0, 255)};
 
 // What a model says about each image.
 Accuracy answers_of(const models::Model& model, const tokenizers::Tokenizer& tokenizer) {
+    models::OpenedModel asked = models::open_model(golden_path("paligemma"));
+    asked.tokenizer = std::shared_ptr<const tokenizers::Tokenizer>(std::shared_ptr<void>(), &tokenizer);
     Accuracy answers;
     for (const formats::Image& image : images) {
-        const inference::ImagePrompts about =
-            inference::image_prompts(golden_path("paligemma"), model.config, tokenizer, {&prompt, 1}, {&image, 1}, cpu);
+        const inference::ImagePrompts about = inference::image_prompts(asked, {&prompt, 1}, {&image, 1});
         const inference::Generated generated =
             inference::generate(model, about.batch, {.max_new_tokens = 8, .stop_ids = {1}});
         answers.push_back(generated.tokens[0]);
@@ -66,7 +66,8 @@ void expect_the_same_tokens_afterwards(const std::vector<std::string>& settings)
                     taught = answers_of(model, tokenizer);
                 }});
     ASSERT_EQ(taught.size(), 2u);
-    inference::TextModel again = inference::open_text_model(folder / "out", {}, cpu, inference::NeedsTokenizer::Yes);
+    const models::OpenedModel again =
+        models::open_model(folder / "out", {.needs_tokenizer = models::NeedsTokenizer::Yes});
     EXPECT_EQ(answers_of(*again.model, again.text()), taught);
     EXPECT_EQ(again.text().decode(taught[0]), "red</s>");
     EXPECT_EQ(again.text().decode(taught[1]), "blue</s>");

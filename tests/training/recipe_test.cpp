@@ -74,7 +74,7 @@ TEST(RecipeKeys, AMisspeltKeyIsAnErrorThatSuggestsTheRightOne) {
     expect_error([] { resolved(least, {"bacth=3"}); }, {"'bacth=3'", "did you mean 'batch'"});
     expect_error([] { resolved(least, {"optimizer.lr=3"}); }, {"did you mean 'optimizer.learning_rate'"});
     expect_error([] { resolved(with(R"("max_grad_norm": 5)")); }, {"did you mean 'clip'"});
-    expect_error([] { resolved(with(R"("qqqqqqqqqqqq": 5)")); }, {"--keys"});
+    EXPECT_THROW(resolved(with(R"("qqqqqqqqqqqq": 5)")), UnknownKey);
 }
 
 TEST(RecipeKeys, WhatTheCommandLineSaidIsNamedWhereItMakesNoSense) {

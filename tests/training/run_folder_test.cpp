@@ -8,6 +8,7 @@
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
 #include "tessera/formats/atomic_file.h"
+#include "tessera/formats/output_folder.h"
 #include "tessera/training/run/metrics.h"
 
 namespace tessera::training {
@@ -102,7 +103,8 @@ TEST(RunFolder, WhatIsNotItsOwnIsRefused) {
                              "notes.txt", ".hidden"}) {
         const TemporaryFolder other;
         other.write(name, "mine");
-        expect_error([&] { RunFolder(other.path()); }, {other.path().string(), "--overwrite"});
+        expect_error([&] { RunFolder(other.path()); }, {other.path().string(), "holds"});
+        EXPECT_THROW(RunFolder{other.path()}, formats::FolderNotEmpty);
         expect_error([&] { RunFolder(other.path(), {.resume = true}); }, {other.path().string(), "to go on"});
         EXPECT_EQ(other.read(name), "mine");
         EXPECT_EQ(std::distance(std::filesystem::directory_iterator(other.path()), {}), 1);
@@ -116,7 +118,7 @@ TEST(RunFolder, AnEarlierResultStaysUntilTheNewOneIsWhole) {
     for (const char* name : {"config.json", "model.safetensors", "recipe.json", "metrics.jsonl", "tokenizer.json"})
         folder.write(name, "old");
     folder.write("notes.txt", "mine");
-    expect_error([&] { RunFolder(folder.path()); }, {"--resume", "--overwrite"});
+    EXPECT_THROW(RunFolder{folder.path()}, EarlierRun);
     {
         RunFolder run(folder.path(), {.overwrite = true});
         run.begin();
@@ -125,7 +127,7 @@ TEST(RunFolder, AnEarlierResultStaysUntilTheNewOneIsWhole) {
     }
     EXPECT_EQ(folder.read("metrics.jsonl"), "old");
     EXPECT_FALSE(has_result(folder.path()));  // another is about to take its place
-    expect_error([&] { RunFolder(folder.path()); }, {"--resume", "--overwrite"});
+    EXPECT_THROW(RunFolder{folder.path()}, EarlierRun);
     RunFolder run(folder.path(), {.resume = true});
     run.begin();
     EXPECT_ANY_THROW(run.save_result([](const auto&) { fail("the disk is full"); }));

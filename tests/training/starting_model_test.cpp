@@ -22,7 +22,7 @@ const std::string small_decoder = R"("model_type": "llama", "hidden_size": 8, "i
 
 class StartingFrom : public ::testing::Test {
    protected:
-    InitialModel start(const std::string& json, const std::optional<fs::path>& earlier = {}) const {
+    models::OpenedModel start(const std::string& json, const std::optional<fs::path>& earlier = {}) const {
         const std::string data = text_of("data.train=", (folder_ / "text.txt").string());
         return initial_model(
             read_recipe(resolve_recipe(formats::Json::parse(json, "recipe.json"), {data}, "recipe.json")),
@@ -41,7 +41,8 @@ class StartingFrom : public ::testing::Test {
 TEST_F(StartingFrom, ACheckpointOfImagesNeedsNoTokenizer) {
     const fs::path vit = copied_golden("vit");
     folder_.write("vit/preprocessor_config.json", R"({"image_mean": [0.1, 0.2, 0.3]})");
-    const InitialModel model = start(text_of("{\"model\": \"", vit.string(), "\", \"objective\": \"classify\"}"));
+    const models::OpenedModel model =
+        start(text_of("{\"model\": \"", vit.string(), "\", \"objective\": \"classify\"}"));
     EXPECT_EQ(model.tokenizer, nullptr);
     model.save(folder_ / "out");
     const formats::Json written = formats::Json::read(folder_ / "out/preprocessor_config.json");
@@ -77,7 +78,7 @@ TEST_F(StartingFrom, TheTokenizerOfTheWeightsGoesBeforeOneMadeFromTheData) {
     for (const char* tokenizer : {"\"bytes\"", "\"\""}) {
         const std::string recipe = text_of("{\"model\": {", small_decoder, "}, \"tokenizer\": ", tokenizer,
                                            ", \"weights\": \"", (folder_ / "words").string(), "\"}");
-        const InitialModel model = start(recipe);
+        const models::OpenedModel model = start(recipe);
         ASSERT_NE(model.tokenizer, nullptr) << tokenizer;
         EXPECT_EQ(model.tokenizer->size(), words) << tokenizer;
         model.save(folder_ / "out");
@@ -98,7 +99,11 @@ TEST_F(StartingFrom, OtherClassesNeedANewHead) {
                                                          .set("data", formats::Json::object().set("train", "nowhere")),
                                                      {}, "recipe.json"));
     const auto head_for = [&](const std::vector<std::string>& classes) {
-        return initial_model(recipe, {.tokenizer_dir = folder_ / "cache", .classes = classes}).new_head;
+        std::vector<std::string> new_head;
+        initial_model(recipe, {.tokenizer_dir = folder_ / "cache",
+                               .classes = classes,
+                               .on_new_head = [&](const std::vector<std::string>& names) { new_head = names; }});
+        return new_head;
     };
     using Names = std::vector<std::string>;
     EXPECT_EQ(head_for({"LABEL_3", "LABEL_4"}), Names());
@@ -120,7 +125,9 @@ TEST_F(StartingFrom, TheTokenizerOfAFileBecomesFilesOfTheFolder) {
     builder.write(folder_ / "model.gguf");
     make_tokenizer({.kind = TokenizerKind::Bytes}, folder_.path());  // of another model
     fs::create_directories(folder_ / "out");
-    copy_sidecar_files(folder_ / "model.gguf", folder_ / "out");
+    const fs::path place = models::tokenizer_place(models::model_place(folder_ / "model.gguf"));
+    EXPECT_EQ(place, folder_ / "model.gguf");
+    models::SidecarFiles{.tokenizer = place}.write_to(folder_ / "out");
     const auto tokenizer = tokenizers::open_tokenizer(folder_ / "out");
     EXPECT_EQ(tokenizer->encode("aab<e>"), (tokenizers::Ids{0, 2, 3}));
     EXPECT_EQ(tokenizer->special.eos, 3);

@@ -121,7 +121,8 @@ int main(int count, char** values) {
         std::fprintf(stderr, "tessera: stopped\n");
         return tessera::cli::status_after(stopped.signal);
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "tessera: %s\n", tessera::cli::one_line(tessera::cli::failure_text(error)).c_str());
+        const std::string text = tessera::cli::failure_text(error, count > 1 ? values[1] : "");
+        std::fprintf(stderr, "tessera: %s\n", tessera::cli::one_line(text).c_str());
         return 1;
     }
 }

@@ -7,7 +7,6 @@
 
 #include "tessera/core/error.h"
 #include "tessera/data/documents.h"
-#include "tessera/models/catalog.h"
 #include "tessera/models/summary.h"
 #include "tessera/tensor/tape.h"
 #include "tessera/training/objectives/registration.h"
@@ -55,8 +54,8 @@ void read_metrics(const fs::path& path, RunStats& figures) {
 // Tokens of the validation data for each character of its texts.
 double tokens_per_character(const FinishedRun& run) {
     training::ObjectiveInputs inputs{.recipe = run.recipe,
-                                     .model = *run.model,
-                                     .tokenizer = tokenizers::open_tokenizer(run.folder),
+                                     .model = *run.opened.model,
+                                     .tokenizer = run.opened.tokenizer,
                                      .data = run.recipe.validation_data};
     inputs.cache = run.folder / "cache";
     fs::create_directories(inputs.cache);
@@ -89,11 +88,10 @@ struct Timed {
 
 // What the text says does not matter for what it costs.
 Timed begin_text(const FinishedRun& run, RunStats& figures, std::int64_t context) {
-    const std::int64_t after = decoded_tokens * (decoding_rounds + 1), longest = run.model->longest_text();
+    const std::int64_t after = decoded_tokens * (decoding_rounds + 1), longest = run.opened.model->longest_text();
     figures.context = longest > 0 ? std::min(context, std::max<std::int64_t>(1, longest - after)) : context;
-    Device device = cpu;
-    for (const auto& [name, tensor] : nn::parameters(*run.model)) device = tensor->device();
-    Timed timed{.session = run.model->decode(figures.context + after),
+    const Device device = run.opened.device;
+    Timed timed{.session = run.opened.model->decode(figures.context + after),
                 .token = Tensor::zeros({1, 1}, DType::I64).to(device)};
     timed.session->prefill({.input_ids = Tensor::zeros({1, figures.context}, DType::I64).to(device)});
     figures.cache_bytes = timed.session->cache_bytes();
@@ -110,15 +108,14 @@ FinishedRun open_run(const std::string& name, const fs::path& folder, Device dev
     FinishedRun run{.name = name,
                     .folder = folder,
                     .recipe = training::read_recipe(training::resolve_recipe_file(file)),
-                    .model = {}};
-    run.model = models::load(folder);
-    if (device != cpu) nn::move_to(*run.model, device);
+                    .opened = {}};
+    run.opened = models::open_model(folder, {.device = device});
     return run;
 }
 
 RunStats figures_of(const FinishedRun& run) {
     RunStats figures{.name = run.name};
-    const models::Summary summary = models::summarise(*run.model);
+    const models::Summary summary = models::summarise(*run.opened.model);
     figures.parameters = summary.parameters;
     figures.active_parameters = summary.active_parameters;
     figures.operations = summary.matrix_operations + summary.encoder_operations;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/models/model.h"
+#include "tessera/models/opened_model.h"
 #include "tessera/plots/line_chart.h"
 #include "tessera/training/recipe/recipe.h"
 #include "tessera/training/run/metrics.h"
@@ -39,7 +39,7 @@ struct FinishedRun {
     std::string name;
     std::filesystem::path folder;
     training::Recipe recipe;
-    std::unique_ptr<models::Model> model;
+    models::OpenedModel opened;
 };
 
 // The recipe and the model that a run has left in its folder.

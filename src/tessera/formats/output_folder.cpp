@@ -99,8 +99,8 @@ OutputFolder::OutputFolder(const fs::path& folder, OutputOptions options)
         replaces = replaces || options_.is_own(name);
         if (first.empty() || name.string() < first) first = name.string();
     }
-    check(options_.overwrite || first.empty(), shown_, ": is not empty: it holds ", first,
-          "; name another folder, or say --overwrite to replace what is in it");
+    if (!options_.overwrite && !first.empty())
+        throw FolderNotEmpty(text_of(shown_, ": is not empty: it holds ", first));
 
     for (fs::path place = around; !is_there(place); place = place.parent_path()) made_ = place;
     std::error_code error;

@@ -9,9 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "tessera/core/error.h"
 #include "tessera/formats/own_files.h"
 
 namespace tessera::formats {
+
+// The folder holds something that was not to be overwritten.
+class FolderNotEmpty : public Error {
+   public:
+    using Error::Error;
+};
 
 struct OutputOptions {
     bool overwrite = false;                          // otherwise the folder has to be empty, or not there

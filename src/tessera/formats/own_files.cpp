@@ -28,8 +28,9 @@ constexpr const char* tokenizer_names[] = {"tokenizer.json",
                                            "sentencepiece.bpe.model",
                                            "source.spm",
                                            "target.spm"};
-constexpr const char* other_names[] = {"adapter_config.json", "adapter_model.safetensors", "preprocessor_config.json",
-                                       "processor_config.json"};
+constexpr const char* other_names[] = {
+    "adapter_config.json", "adapter_model.safetensors", "preprocessor_config.json", "processor_config.json",
+    "modules.json",        "1_Pooling/config.json"};
 
 template <std::size_t count>
 bool is_one_of(const fs::path& below, const char* const (&names)[count]) {
@@ -42,6 +43,11 @@ bool is_shard(const std::string& name) {
     return std::equal(name.begin(), name.end(), pattern.begin(), pattern.end(), [](char letter, char wanted) {
         return wanted == '0' ? std::isdigit(static_cast<unsigned char>(letter)) != 0 : letter == wanted;
     });
+}
+
+// How long sentences may be: each architecture has a name of its own for it.
+bool is_sentence_config(const std::string& name) {
+    return name.starts_with("sentence_") && name.ends_with("_config.json");
 }
 
 // Whether something was removed.
@@ -69,7 +75,8 @@ bool is_weights_file(const fs::path& below) { return is_one_of(below, weights_na
 bool is_tokenizer_file(const fs::path& below) { return is_one_of(below, tokenizer_names); }
 
 bool is_model_file(const fs::path& below) {
-    return is_weights_file(below) || is_tokenizer_file(below) || is_one_of(below, other_names);
+    return is_weights_file(below) || is_tokenizer_file(below) || is_one_of(below, other_names) ||
+           is_sentence_config(below.string());
 }
 
 void remove_own(const fs::path& folder, const IsOwn& is_own) {

@@ -12,21 +12,9 @@
 
 namespace tessera::inference {
 
-// When a text has as many finished beams as there are beams:
-enum class EarlyStopping {
-    Heuristic,  // it ends when the best running beam, were it to end now, would be worse than all of them
-    WhenFull,   // it ends
-    Never,      // as heuristic, but the running beam may grow to the full length first
-};
-
-constexpr std::int64_t most_beams = 1024;
-
-struct BeamSettings {
-    std::int64_t count = 1;
-    double length_penalty = 1;  // scores are Σ log p / length^penalty: above 0, long texts gain
-    EarlyStopping early_stopping = EarlyStopping::Heuristic;
-    std::int64_t returned = 1;  // of the finished beams, the best first
-};
+using models::BeamSettings;
+using models::EarlyStopping;
+using models::most_beams;
 
 struct BeamOptions {
     BeamSettings beams = {};

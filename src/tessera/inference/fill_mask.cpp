@@ -11,7 +11,7 @@
 namespace tessera::inference {
 namespace {
 
-std::int64_t mask_of(const TextModel& model) {
+std::int64_t mask_of(const models::OpenedModel& model) {
     const auto& tokenizer = model.text();
     if (tokenizer.special.mask) return *tokenizer.special.mask;
     for (const char* usual : {"[MASK]", "<mask>"})
@@ -21,7 +21,8 @@ std::int64_t mask_of(const TextModel& model) {
 
 }  // namespace
 
-std::vector<std::vector<Filler>> fill_mask(const TextModel& model, const std::string& text, std::int64_t count) {
+std::vector<std::vector<Filler>> fill_mask(const models::OpenedModel& model, const std::string& text,
+                                           std::int64_t count) {
     const NoGrad no_grad;
     const std::int64_t mask = mask_of(model);
     const std::vector<std::int64_t> ids = model.text().encode(text);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/inference/text_model.h"
+#include "tessera/models/opened_model.h"
 
 namespace tessera::inference {
 
@@ -16,6 +16,7 @@ struct Filler {
 };
 
 // Per gap, in the text's order, the `count` most probable tokens.
-std::vector<std::vector<Filler>> fill_mask(const TextModel& model, const std::string& text, std::int64_t count);
+std::vector<std::vector<Filler>> fill_mask(const models::OpenedModel& model, const std::string& text,
+                                           std::int64_t count);
 
 }  // namespace tessera::inference

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "tessera/formats/image/image.h"
-#include "tessera/models/model.h"
-#include "tessera/tokenizers/tokenizer.h"
+#include "tessera/models/opened_model.h"
 
 namespace tessera::inference {
 
@@ -17,14 +16,11 @@ struct ImagePrompts {
     models::Batch batch = {};               // padded on the left, with the pixel_values of every row
 };
 
-// Every text is about all of the images. `folder` is the model's, which says how images are prepared. Throws where
-// the model does not continue texts about images.
-ImagePrompts image_prompts(const std::filesystem::path& folder, const models::Config& config,
-                           const tokenizers::Tokenizer& tokenizer, std::span<const std::string> texts,
-                           std::span<const formats::Image> images, Device device);
+// Every text is about all of the images. Throws where the model does not continue texts about images.
+ImagePrompts image_prompts(const models::OpenedModel& model, std::span<const std::string> texts,
+                           std::span<const formats::Image> images);
 // Each text is about one image, its own: as many images as texts.
-ImagePrompts prompts_with_own_image(const std::filesystem::path& folder, const models::Config& config,
-                                    const tokenizers::Tokenizer& tokenizer, std::span<const std::string> texts,
-                                    std::span<const formats::Image> images, Device device);
+ImagePrompts prompts_with_own_image(const models::OpenedModel& model, std::span<const std::string> texts,
+                                    std::span<const formats::Image> images);
 
 }  // namespace tessera::inference

@@ -12,38 +12,12 @@ namespace {
 
 constexpr float never = -std::numeric_limits<float>::infinity();
 
-void check_id(const char* setting, std::int64_t id, std::int64_t vocabulary) {
-    check(id >= 0 && id < vocabulary, setting, ": token ", id, " is outside a vocabulary of ", vocabulary);
-}
-
 void forbid(std::span<float> logits, const std::vector<std::int64_t>& ids) {
     for (const std::int64_t id : ids)
         if (id >= 0 && id < static_cast<std::int64_t>(logits.size())) logits[static_cast<std::size_t>(id)] = never;
 }
 
 }  // namespace
-
-bool LogitsRules::changes_nothing() const {
-    return logit_bias.empty() && repetition_penalty == 1 && presence_penalty == 0 && frequency_penalty == 0 &&
-           no_repeat_ngram == 0 && bad_words.empty() && min_new_tokens == 0 && min_length == 0 && suppressed.empty() &&
-           suppressed_first.empty() && !forced_first && forced_last.empty();
-}
-
-void LogitsRules::check_against(std::int64_t vocabulary) const {
-    check(repetition_penalty > 0 && std::isfinite(repetition_penalty),
-          "repetition penalty: expected a number above 0, "
-          "found ",
-          repetition_penalty);
-    check(std::isfinite(presence_penalty), "presence penalty: expected a number, found ", presence_penalty);
-    check(std::isfinite(frequency_penalty), "frequency penalty: expected a number, found ", frequency_penalty);
-    check(no_repeat_ngram >= 0, "no_repeat_ngram_size: expected 0 or more, found ", no_repeat_ngram);
-    for (const LogitBias& bias : logit_bias) {
-        check_id("logit bias", bias.id, vocabulary);
-        check(!std::isnan(bias.value), "logit bias: token ", bias.id, ": not a number");
-    }
-    if (forced_first) check_id("forced_bos_token_id", *forced_first, vocabulary);
-    for (const std::int64_t id : forced_last) check_id("forced_eos_token_id", id, vocabulary);
-}
 
 LogitsProcessor::LogitsProcessor(LogitsRules rules, std::vector<std::int64_t> stop_ids, std::int64_t vocabulary,
                                  std::int64_t max_new_tokens)

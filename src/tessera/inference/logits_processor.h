@@ -3,34 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
+#include "tessera/models/generation_settings.h"
+
 namespace tessera::inference {
 
-struct LogitBias {
-    std::int64_t id = 0;
-    float value = 0;
-};
-
-struct LogitsRules {
-    std::vector<LogitBias> logit_bias = {};  // added
-    double repetition_penalty = 1;           // of every token so far, the prompt's too: a score > 0 is divided by it, a
-                                             // score < 0 multiplied (Keskar et al. 2019)
-    double presence_penalty = 0;             // subtracted once from every token that was generated (OpenAI)
-    double frequency_penalty = 0;            // subtracted for each time it was
-    std::int64_t no_repeat_ngram = 0;        // no n tokens in a row twice; 0: they may
-    std::vector<std::vector<std::int64_t>> bad_words = {};             // never generated
-    std::int64_t min_new_tokens = 0;                                   // no stop id before so many
-    std::int64_t min_length = 0;                                       // the same, the prompt counted
-    std::vector<std::int64_t> suppressed = {}, suppressed_first = {};  // never, and not as the first token
-    std::optional<std::int64_t> forced_first = {};                     // where the text so far is one token long
-    std::vector<std::int64_t> forced_last = {};                        // as the last token that fits
-
-    bool changes_nothing() const;
-    void check_against(std::int64_t vocabulary) const;  // throws naming the setting and the id
-};
+using models::LogitBias;
+using models::LogitsRules;
 
 // The tokens of one row: its prompt's (of a decoder beside an encoder: its start), then those generated.
 struct History {

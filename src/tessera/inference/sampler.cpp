@@ -28,20 +28,7 @@ std::int64_t first_at(std::span<const float> logits, float value) {
     return std::find(logits.begin(), logits.end(), value) - logits.begin();
 }
 
-void check_share(const char* name, double value, bool zero_allowed) {
-    check(value <= 1 && (zero_allowed ? value >= 0 : value > 0), name, ": expected a number ",
-          zero_allowed ? "from 0 to 1" : "above 0, at most 1", ", found ", value);
-}
-
 }  // namespace
-
-void SamplerSettings::check_values() const {
-    check(temperature >= 0 && std::isfinite(temperature), "temperature: expected 0 or more, found ", temperature);
-    check(top_k >= 0, "top_k: expected 0 (all) or more, found ", top_k);
-    check_share("top_p", top_p, false);
-    check_share("min_p", min_p, true);
-    check_share("typical_p", typical_p, false);
-}
 
 Sampler::Sampler(const SamplerSettings& settings, std::int64_t vocabulary)
     : settings_(settings), candidates_(settings.is_greedy() ? 0 : vocabulary) {

@@ -8,21 +8,11 @@
 #include <vector>
 
 #include "tessera/inference/candidates.h"
+#include "tessera/models/generation_settings.h"
 
 namespace tessera::inference {
 
-struct SamplerSettings {
-    bool do_sample = false;  // false: the most probable token
-    double temperature = 1;  // 0: the most probable token
-    std::int64_t top_k = 0;  // 0: all
-    double top_p = 1;
-    double min_p = 0;
-    double typical_p = 1;
-    std::uint64_t seed = 0;
-
-    bool is_greedy() const { return !do_sample || temperature == 0; }
-    void check_values() const;  // throws naming the setting and its value
-};
+using models::SamplerSettings;
 
 struct TokenProbability {
     std::int64_t id = 0;

@@ -8,6 +8,11 @@
 namespace tessera::inference {
 namespace {
 
+models::Pooling pooling_of(const models::OpenedModel& model) {
+    const std::filesystem::path& folder = model.sidecar_files.pooling;
+    return folder.empty() ? models::Pooling{} : models::read_pooling(folder);
+}
+
 // The shorter of what the folder allows and what the model has positions for; 0: no limit.
 std::int64_t longest_text(const models::Pooling& pooling, const models::Model& model) {
     const std::int64_t positions = model.longest_text(), allowed = pooling.longest_text;
@@ -16,10 +21,8 @@ std::int64_t longest_text(const models::Pooling& pooling, const models::Model& m
 
 }  // namespace
 
-SentenceEncoder::SentenceEncoder(const std::filesystem::path& folder, Device device)
-    : model_(open_text_model(folder, {}, device, NeedsTokenizer::Yes)),
-      pooling_(models::read_pooling(folder)),
-      longest_(longest_text(pooling_, *model_.model)) {}
+SentenceEncoder::SentenceEncoder(const models::OpenedModel& model)
+    : model_(model), pooling_(pooling_of(model)), longest_(longest_text(pooling_, *model.model)) {}
 
 Tensor SentenceEncoder::embed(const std::vector<std::string>& texts) const {
     const NoGrad no_grad;

@@ -1,37 +1,27 @@
-// A model with what it takes to talk to it: its tokenizer and its generation settings. And the one way from prompts to
-// a batch.
+// The one way from prompts to a batch.
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "tessera/inference/generation_settings.h"
-#include "tessera/models/model.h"
-#include "tessera/tokenizers/tokenizer.h"
+#include "tessera/models/opened_model.h"
 
 namespace tessera::inference {
 
-struct TextModel {
-    std::filesystem::path path = {};
-    models::Config config = {};
-    std::unique_ptr<models::Model> model = {};
-    std::shared_ptr<const tokenizers::Tokenizer> tokenizer = {};  // null where there is none
-    GenerationSettings settings = {};
-    Device device = cpu;
+using models::BeamSettings;
+using models::EarlyStopping;
+using models::GenerationSettings;
+using models::most_beams;
+using models::NeedsTokenizer;
+using models::read_generation_settings;
+using TextModel = models::OpenedModel;
 
-    const tokenizers::Tokenizer& text() const;  // throws where there is no tokenizer
-    std::int64_t vocabulary() const;            // of the scores, as far as the files say; 0: they do not
-};
-
-enum class NeedsTokenizer { No, Yes };
-
-// A folder of adapters opens its base and applies them; so does `adapter`, where one is named.
-// `tokenizer` names a file or folder; empty: where one is needed, it is looked for in the model's folder or file, and
-// beside the file.
-TextModel open_text_model(const std::filesystem::path& folder_or_file, const std::filesystem::path& tokenizer,
-                          Device device, NeedsTokenizer needs, const std::filesystem::path& adapter = {});
+inline TextModel open_text_model(const std::filesystem::path& folder_or_file, const std::filesystem::path& tokenizer,
+                                 Device device, NeedsTokenizer needs, const std::filesystem::path& adapter = {}) {
+    return models::open_model(folder_or_file,
+                              {.tokenizer = tokenizer, .adapter = adapter, .device = device, .needs_tokenizer = needs});
+}
 
 // One input. Ids are taken as they are; text goes through the tokenizer.
 struct Prompt {

@@ -5,10 +5,17 @@
 #include <memory>
 #include <vector>
 
+#include "tessera/core/error.h"
 #include "tessera/formats/checkpoint.h"
 #include "tessera/models/architecture.h"
 
 namespace tessera::models {
+
+// What was named is no model.
+class UnknownModel : public Error {
+   public:
+    using Error::Error;
+};
 
 // A folder of the Hub's layout, a GGUF file or a file of llama2.c, as one kind of checkpoint.
 formats::Checkpoint open(const std::filesystem::path& folder_or_file);

@@ -47,7 +47,7 @@ class Decoder : public Model {
     Tensor next_token_loss(const Tensor& hidden, const Tensor& labels, const LossOptions& options) const;
     nn::StackCache make_cache(std::int64_t capacity) const { return stack_.make_cache(capacity); }
 
-    std::int64_t vocabulary() const { return tokens_.weight.size(0); }
+    std::int64_t vocabulary() const override { return tokens_.weight.size(0); }
     std::int64_t width() const { return tokens_.weight.size(1); }
     // Past so many tokens keys are turned otherwise, and a cache must be read again; 0: never.
     std::int64_t restart_length() const { return restart_length_; }

@@ -72,6 +72,7 @@ class Encoder : public Model {
     // The mean cross entropy of the labels: (B, T), each at its own place, or (B) for a classifier; −100 is ignored.
     Tensor loss(const Batch& batch, const LossOptions& options = {}, const nn::Context& context = {}) const override;
     std::int64_t longest_text() const override { return positions_.weight.size(0) - first_position(); }
+    std::int64_t vocabulary() const override { return tokens_.weight.size(0); }
     void visit(const nn::Visitor& visitor) override;
 
     // The last hidden states, head or not.

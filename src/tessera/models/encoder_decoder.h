@@ -62,6 +62,7 @@ class EncoderDecoder : public Model {
     // `capacity` counts the decoder's tokens. Reading a prompt without decoder_input_ids begins with the start token.
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
     std::int64_t longest_text() const override { return decoder_input_.longest_text(); }
+    std::int64_t vocabulary() const override { return decoder_tokens().weight.size(0); }
     void visit(const nn::Visitor& visitor) override;
 
     // The steps of forward.

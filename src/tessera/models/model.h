@@ -95,6 +95,8 @@ class Model : public nn::Module {
     // The model's context: how many tokens it was made to read, which is never more than the above. Whoever asks it to
     // generate, to learn or to predict keeps to this one unless told otherwise. 0: nobody says.
     virtual std::int64_t context_length() const { return longest_text(); }
+    // How many tokens it knows: of those it writes, where it reads others. 0: it knows none.
+    virtual std::int64_t vocabulary() const { return 0; }
 
     bool can(Capability one) const { return capabilities.has(one); }
     bool has_encoder() const { return can(Capability::EncodeDecode); }

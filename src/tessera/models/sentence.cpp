@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "tessera/formats/atomic_file.h"
 #include "tessera/formats/checkpoint.h"
 #include "tessera/formats/find_file.h"
 #include "tessera/ops/binary.h"
@@ -14,6 +15,7 @@
 namespace tessera::models {
 namespace {
 
+namespace fs = std::filesystem;
 using formats::Config;
 
 // (B, T, 1): 1 in the states' dtype where a token stands.
@@ -61,6 +63,16 @@ PoolingMode read_mode(const Config& config) {
         mode = flags.at(field);
     }
     return mode;
+}
+
+// Names within the folder.
+std::vector<fs::path> pooling_files(const fs::path& folder) {
+    std::vector<fs::path> names = {"modules.json", "sentence_bert_config.json"}, found;
+    for (const fs::path& inner : formats::folders_in(folder))
+        if (inner.filename().string().ends_with("_Pooling")) names.push_back(inner.filename() / "config.json");
+    for (const fs::path& name : names)
+        if (!formats::find_file(folder, name).empty()) found.push_back(name);
+    return found;
 }
 
 bool is_plain_name(const std::string& name) {
@@ -113,6 +125,18 @@ Pooling read_pooling(const std::filesystem::path& folder) {
     const std::filesystem::path lengths = formats::find_file(folder, "sentence_bert_config.json");
     if (!lengths.empty()) pooling.longest_text = formats::read_config(lengths).positive("max_seq_length", 0);
     return pooling;
+}
+
+bool says_pooling(const fs::path& folder) { return !pooling_files(folder).empty(); }
+
+void copy_pooling(const fs::path& folder, const fs::path& to) {
+    for (const fs::path& name : pooling_files(folder)) {
+        const fs::path file = formats::find_file(folder, name);
+        std::error_code error;
+        if (fs::equivalent(file, to / name, error)) continue;
+        fs::create_directories((to / name).parent_path());
+        formats::copy_file(file, to / name);
+    }
 }
 
 }  // namespace tessera::models

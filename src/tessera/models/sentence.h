@@ -22,5 +22,8 @@ Tensor sentence_embedding(const Tensor& hidden, const Tensor& attention_mask, co
 
 // What the folder asks for; the defaults where it says nothing.
 Pooling read_pooling(const std::filesystem::path& folder);
+// Whether it says anything; and a copy of the files that say it.
+bool says_pooling(const std::filesystem::path& folder);
+void copy_pooling(const std::filesystem::path& folder, const std::filesystem::path& to);
 
 }  // namespace tessera::models

@@ -51,7 +51,7 @@ std::shared_ptr<Tokenizer> open_folder(const fs::path& folder) {
     for (const TokenizerFile& kind : kinds())
         if (kind.in_folder && names.find(kind.in_folder) == std::string::npos)
             names += text_of(names.empty() ? "" : ", ", kind.in_folder);
-    fail(folder.string(), ": holds no tokenizer; looked for ", names);
+    throw NoTokenizer(text_of(folder.string(), ": holds no tokenizer; looked for ", names));
 }
 
 // What the tokenizer is made of, byte by byte; a checkpoint that brings its tokenizer along is too large for that.

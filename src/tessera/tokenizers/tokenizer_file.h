@@ -4,9 +4,16 @@
 #include <filesystem>
 #include <memory>
 
+#include "tessera/core/error.h"
 #include "tessera/tokenizers/tokenizer.h"
 
 namespace tessera::tokenizers {
+
+// There is no tokenizer where one was looked for.
+class NoTokenizer : public Error {
+   public:
+    using Error::Error;
+};
 
 struct TokenizerFile {
     const char* in_folder;                            // the file's name in a folder; null: only named itself

@@ -9,6 +9,12 @@
 
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/core/error.h"
+#include "tessera/formats/output_folder.h"
+#include "tessera/models/adapters/adapters.h"
+#include "tessera/models/catalog.h"
+#include "tessera/tokenizers/tokenizer_file.h"
+#include "tessera/training/recipe/recipe_keys.h"
+#include "tessera/training/run/run_folder.h"
 
 namespace tessera::cli {
 namespace {
@@ -29,10 +35,29 @@ std::string text_of_paths(const std::filesystem::filesystem_error& error) {
     return text;
 }
 
+template <class Kind>
+bool is(const std::exception& error) {
+    return dynamic_cast<const Kind*>(&error) != nullptr;
+}
+
+// What the user can say to put it right.
+std::string_view hint(const std::exception& error, std::string_view command) {
+    const bool talks = command == "generate" || command == "chat";
+    if (is<training::EarlierRun>(error)) return "; --resume goes on with it, --overwrite replaces it";
+    if (is<formats::FolderNotEmpty>(error)) return "; name another folder, or say --overwrite to replace what is in it";
+    if (is<training::UnknownKey>(error)) return "; `tessera train --keys` lists all";
+    if (is<models::UnknownModel>(error)) return "; `tessera inspect --list` shows the presets";
+    if (is<models::NoBase>(error) && talks) return "; name the base, and this by --adapter";
+    if (is<models::NoBase>(error) && command == "merge") return "; name the base with --base";
+    if (is<tokenizers::NoTokenizer>(error) && (talks || command == "translate" || command == "score"))
+        return "; name one with --tokenizer";
+    return {};
+}
+
 }  // namespace
 
-std::string failure_text(const std::exception& error) {
-    if (dynamic_cast<const Error*>(&error)) return error.what();
+std::string failure_text(const std::exception& error, std::string_view command) {
+    if (dynamic_cast<const Error*>(&error)) return text_of(error.what(), hint(error, command));
     if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error))
         return text_of(text_of_paths(*file), ": ", file->code().message());
     if (const auto* system = dynamic_cast<const std::system_error*>(&error))

@@ -9,14 +9,14 @@
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/cli/terminal/terminal_text.h"
 #include "tessera/formats/json.h"
-#include "tessera/inference/image_classifier.h"
-#include "tessera/inference/text_classifier.h"
+#include "tessera/inference/classify.h"
 #include "tessera/models/catalog.h"
 
 namespace tessera::cli {
 namespace {
 
 using inference::LabelScore;
+using inference::LabelScores;
 
 std::vector<std::string> labels_of(const std::vector<std::string>& lists) {
     std::vector<std::string> labels;
@@ -37,7 +37,8 @@ std::vector<std::string> labels_of(const std::vector<std::string>& lists) {
 struct Request {
     std::string folder;
     std::vector<std::string> given, files, images;
-    inference::ClassifierOptions options = {};
+    inference::ZeroShotLabels zero_shot = {};
+    Device device = cpu;
     std::int64_t top = 5;
     bool json = false;
 };
@@ -47,7 +48,7 @@ class Answers {
    public:
     Answers(const char* kind, const Request& request) : kind_(kind), top_(request.top), json_(request.json) {}
 
-    void add(const std::string& name, std::vector<LabelScore> answer) {
+    void add(const std::string& name, LabelScores answer) {
         if (top_ > 0 && static_cast<std::size_t>(top_) < answer.size()) answer.resize(static_cast<std::size_t>(top_));
         if (!json_) std::printf("%s\n", bold(one_line(name)).c_str());
         formats::Json list = formats::Json::array();
@@ -85,13 +86,13 @@ int classify_images(const Request& request) {
     std::vector<std::string> paths = request.images;
     paths.insert(paths.end(), request.given.begin(), request.given.end());
     if (paths.empty()) return missing("--image");
-    const inference::ImageClassifier classifier(request.folder, request.options);
+    const models::OpenedModel model = models::open_model(request.folder, {.device = request.device});
     Answers answers("image", request);
     for (const std::string& path : paths) {
         check_output();
         const formats::Image image = formats::read_image(path);
         try {
-            answers.add(path, classifier.classify({&image, 1})[0]);
+            answers.add(path, inference::classify_images(model, {&image, 1}, request.zero_shot)[0]);
         } catch (const Error& error) {
             fail(path, ": ", std::string_view(error.what()));
         }
@@ -102,8 +103,9 @@ int classify_images(const Request& request) {
 
 int classify_texts(const Request& request) {
     if (request.given.empty() && request.files.empty()) return missing("TEXT");
-    check(request.options.labels.empty(), "--labels: ", request.folder, " has classes of its own and takes no labels");
-    const inference::TextClassifier classifier(request.folder, request.options.device);
+    check(request.zero_shot.labels.empty(), "--labels: ", request.folder,
+          " has classes of its own and takes no labels");
+    const models::OpenedModel model = models::open_model(request.folder, {.device = request.device});
     const std::vector<std::string> texts = input_texts(request.given, request.files);
     check(!texts.empty(), "there are no texts: standard input and the files are empty");
     Answers answers("text", request);
@@ -113,7 +115,7 @@ int classify_texts(const Request& request) {
         const std::vector<std::string> some(
             texts.begin() + static_cast<std::ptrdiff_t>(begin),
             texts.begin() + static_cast<std::ptrdiff_t>(std::min(begin + batch, texts.size())));
-        std::vector<std::vector<LabelScore>> scores = classifier.classify(some);
+        std::vector<LabelScores> scores = inference::classify_texts(model, some);
         for (std::size_t i = 0; i < some.size(); ++i) answers.add(some[i], std::move(scores[i]));
     }
     answers.finish();
@@ -138,14 +140,14 @@ int classify_command(const std::vector<std::string>& arguments) {
     parser.option("--image FILE", request.images, "a PNG, JPEG, WebP or GIF file; may be repeated");
     parser.option("--labels", lists,
                   "labels to choose from, separated by commas; may be repeated (default: the model's classes)");
-    parser.option("--template", request.options.sentence, "the sentence that a label is put into, at {}");
+    parser.option("--template", request.zero_shot.sentence, "the sentence that a label is put into, at {}");
     parser.option("--top", request.top, "how many labels to show; 0: all");
     parser.device(device_name);
     parser.json(request.json);
     if (const auto status = parser.parse(arguments)) return *status;
     check(request.top >= 0, "--top: expected 0 or more, found ", request.top);
-    request.options.labels = labels_of(lists);
-    request.options.device = parse_device(device_name);
+    request.zero_shot.labels = labels_of(lists);
+    request.device = parse_device(device_name);
     const bool images = !request.images.empty() || looks_at_images(request.folder);
     return images ? classify_images(request) : classify_texts(request);
 }

@@ -7,34 +7,16 @@
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/core/interruption.h"
 #include "tessera/formats/atomic_file.h"
-#include "tessera/formats/checkpoint_files.h"
 #include "tessera/formats/output_folder.h"
 #include "tessera/models/catalog.h"
 #include "tessera/models/dtype_names.h"
-#include "tessera/training/run/initial_model.h"
+#include "tessera/models/sidecar_files.h"
 #include "tessera/training/run/run_folder.h"
 
 namespace tessera::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool holds_weights_or_config(const fs::path& path) {
-    const std::string name = path.filename();
-    return path.extension() == ".safetensors" || name == "model.safetensors.index.json" || name == "config.json" ||
-           path.extension() == ".gguf" || path.extension() == ".bin" || path.extension() == ".pt" ||
-           name == "pytorch_model.bin.index.json";
-}
-
-// Tokenizer, templates, licence: everything beside the weights goes along.
-std::vector<fs::path> sidecar_files(const fs::path& source) {
-    std::vector<fs::path> found;
-    if (!fs::is_directory(source)) return found;
-    for (const auto& entry : fs::directory_iterator(source))
-        if (entry.is_regular_file() && !holds_weights_or_config(entry.path()))
-            found.push_back(formats::find_file(source, entry.path().filename()));
-    return found;
-}
 
 // Safetensors have no quantised dtypes.
 void check_writable(const std::string& source, const formats::TensorMap& tensors) {
@@ -67,7 +49,10 @@ int convert_command(const std::vector<std::string>& arguments) {
     const formats::Checkpoint checkpoint = models::open(source);
     models::load(checkpoint);  // strict: what is written is a whole model
     if (!options.tensors.dtype) check_writable(source, checkpoint.tensors);
-    const std::vector<fs::path> beside = sidecar_files(source);
+    const bool is_file = !fs::is_directory(source);
+    const models::ModelPlace place = models::model_place(source);
+    models::SidecarFiles sidecar_files = models::sidecar_files(place);
+    if (is_file) sidecar_files.tokenizer = models::tokenizer_place(place);
 
     formats::NamedTensors tensors(checkpoint.tensors.begin(), checkpoint.tensors.end());
     double total = 0, written = 0;
@@ -78,12 +63,11 @@ int convert_command(const std::vector<std::string>& arguments) {
     const models::Config config =
         options.tensors.dtype ? models::with_dtype(checkpoint.config, *options.tensors.dtype) : checkpoint.config;
     formats::write_checkpoint(out.path(), config, tensors, options);
-    for (const fs::path& file : beside) formats::copy_file(file, out.path() / file.filename());
-    if (!fs::is_directory(source)) {
-        if (!checkpoint.generation_config.json().members().empty())
-            checkpoint.generation_config.json().write(out.path() / "generation_config.json");
-        training::copy_sidecar_files(source, out.path());
-    }
+    if (is_file && !checkpoint.generation_config.json().members().empty())
+        checkpoint.generation_config.json().write(out.path() / "generation_config.json");
+    sidecar_files.write_to(out.path());
+    for (const fs::path& file : models::files_beside_weights(source))
+        formats::copy_file(file, out.path() / file.filename());
     out.commit();
     std::printf("%s: %zu tensors, %s\n", folder.c_str(), tensors.size(), in_bytes(written).c_str());
     return 0;

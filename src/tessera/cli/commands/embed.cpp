@@ -62,7 +62,9 @@ int embed_command(const std::vector<std::string>& arguments) {
     constexpr std::size_t most_compared = 1000;  // each with each
     check(!similarity || (texts.size() >= 2 && texts.size() <= most_compared), "--similarity: expected 2 to ",
           most_compared, " texts, found ", texts.size());
-    const inference::SentenceEncoder encoder(folder, parse_device(device));
+    const models::OpenedModel model =
+        models::open_model(folder, {.device = parse_device(device), .needs_tokenizer = models::NeedsTokenizer::Yes});
+    const inference::SentenceEncoder encoder(model);
     std::vector<Tensor> parts;
     {
         Progress progress("embed", static_cast<double>(texts.size()), "texts");

@@ -120,7 +120,7 @@ int eval_command(const std::vector<std::string>& arguments) {
     const training::Recipe recipe = recipe_of(folder, data);
     options.model = folder;
     options.device = parse_device(device_name);
-    const training::InitialModel start = training::initial_model(recipe, {.device = options.device});
+    const models::OpenedModel start = training::initial_model(recipe, {.device = options.device});
     const Scratch scratch;
     training::ObjectiveInputs inputs{
         .recipe = recipe, .model = *start.model, .tokenizer = start.tokenizer, .data = recipe.train_data};

@@ -29,8 +29,8 @@ int fill_command(const std::vector<std::string>& arguments) {
     if (given != 1) return parser.refuse(given == 0 ? "TEXT is missing" : text_of("expected one text, found ", given));
     check(top > 0, "--top: expected 1 or more, found ", top);
 
-    const inference::TextModel model =
-        inference::open_text_model(folder, {}, parse_device(device), inference::NeedsTokenizer::Yes);
+    const models::OpenedModel model =
+        models::open_model(folder, {.device = parse_device(device), .needs_tokenizer = models::NeedsTokenizer::Yes});
     formats::Json out = formats::Json::array();
     for (const auto& gap : inference::fill_mask(model, files.empty() ? texts[0] : file_text(files[0]), top)) {
         formats::Json list = formats::Json::array();

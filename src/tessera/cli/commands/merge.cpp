@@ -8,11 +8,9 @@
 #include "tessera/core/error.h"
 #include "tessera/core/interruption.h"
 #include "tessera/formats/output_folder.h"
-#include "tessera/models/adapters/adapters.h"
-#include "tessera/models/catalog.h"
 #include "tessera/models/dtype_names.h"
+#include "tessera/models/opened_model.h"
 #include "tessera/training/objectives/registration.h"
-#include "tessera/training/run/initial_model.h"
 #include "tessera/training/run/run_folder.h"
 
 namespace tessera::cli {
@@ -51,21 +49,22 @@ int merge_command(const std::vector<std::string>& arguments) {
     const Interruption interruption;
     formats::OutputFolder folder(
         out, {.overwrite = overwrite, .inputs = {adapter, from}, .is_own = training::what_gives_way_in(out)});
-    const std::unique_ptr<models::Model> model = models::load_adapted(models::open(from), adapter);
+    models::OpenedModel opened =
+        models::open_model(from, {.adapter = adapter, .needs_tokenizer = models::NeedsTokenizer::No});
+    opened.sidecar_files.tokenizer = models::tokenizer_place(models::model_place(from, adapter));
+    models::Model& model = *opened.model;
     formats::WriteOptions options;
-    options.tensors.dtype = dtype_for(*model, dtype);
-    if (options.tensors.dtype) model->config = models::with_dtype(model->config, *options.tensors.dtype);
-    models::merge_adapters(*model);
+    options.tensors.dtype = dtype_for(model, dtype);
+    if (options.tensors.dtype) model.config = models::with_dtype(model.config, *options.tensors.dtype);
+    models::merge_adapters(model);
     options.tensors.on_written = [](std::int64_t) { stop_if_asked(); };
-    models::save(*model, folder.path(), options);
-    training::copy_sidecar_files(from, folder.path());
-    training::copy_sidecar_files(adapter, folder.path());
+    opened.save(folder.path(), options);
     folder.commit();
     if (json)
         std::printf("%s\n", formats::Json::object().set("base", from.string()).set("folder", out).dump().c_str());
     else
         std::printf("%s: %s with %s; try: tessera %s\n", out.c_str(), from.c_str(), adapter.c_str(),
-                    next_command(training::default_objective(*model), out).c_str());
+                    next_command(training::default_objective(model), out).c_str());
     return 0;
 }
 

@@ -269,6 +269,19 @@ void save_adapters(Model& model, const AdapterSettings& settings, const std::str
     config.write(folder / config_file);
 }
 
+AdapterSettings read_adapter_settings(const fs::path& folder) {
+    const Config config = read_config_in(folder);
+    check_plain(config);
+    for (const char* field : {"rank_pattern", "alpha_pattern"})
+        if (!config.section_or_empty(field).json().members().empty())
+            config.reject(field, "adapters of several ranks or scales cannot be written again");
+    AdapterSettings settings{.rank = config.positive("r"), .alpha = config.number("lora_alpha")};
+    if (config.boolean("use_rslora", false)) settings.alpha *= std::sqrt(static_cast<double>(settings.rank));
+    settings.dropout = dropout_of(config);
+    settings.head = config.has("modules_to_save") && !config.texts("modules_to_save").empty();
+    return settings;
+}
+
 void apply_adapters(Model& model, const fs::path& folder) { Folder(model, folder).apply(); }
 
 namespace {
@@ -335,7 +348,8 @@ fs::path base_of_adapters(const fs::path& folder) {
     std::error_code error;
     fs::path place = base;
     if (!fs::exists(place, error)) place = folder / base;
-    if (!fs::exists(place, error)) reject(" is not there; name the base, and this by --adapter");
+    if (!fs::exists(place, error))
+        throw NoBase(text_of(config.source(), ": base_model_name_or_path: ", formats::shown(base), " is not there"));
     if (fs::equivalent(place, folder, error)) reject(" is this folder itself");
     if (is_adapter_folder(place)) reject(" holds adapters itself; merge them with their base first");
     return place;

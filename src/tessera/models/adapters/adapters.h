@@ -14,10 +14,17 @@
 #include <string>
 #include <vector>
 
+#include "tessera/core/error.h"
 #include "tessera/formats/checkpoint.h"
 #include "tessera/models/model.h"
 
 namespace tessera::models {
+
+// The base of adapters does not lie where they say.
+class NoBase : public Error {
+   public:
+    using Error::Error;
+};
 
 struct AdapterSettings {
     std::int64_t rank = 16;
@@ -41,6 +48,9 @@ bool is_adapter_folder(const std::filesystem::path& path);
 // `base` is where the model came from.
 void save_adapters(Model& model, const AdapterSettings& settings, const std::string& base,
                    const std::filesystem::path& folder);
+// What the folder's adapters were made with. Throws where they are not all of one rank and one scale: those cannot be
+// written again.
+AdapterSettings read_adapter_settings(const std::filesystem::path& folder);
 // Attaches what the folder holds. An adapter of a kind or for a layer that is not known is refused by name.
 void apply_adapters(Model& model, const std::filesystem::path& folder);
 // The base under the adapters, and under the head that the folder brings.

@@ -76,6 +76,7 @@ class Bahdanau : public Model {
     }
 
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
+    std::int64_t vocabulary() const override { return target_tokens_.weight.size(0); }
 
     void visit(const nn::Visitor& visitor) override {
         visitor("source_tokens", source_tokens_);

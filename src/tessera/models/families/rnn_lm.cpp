@@ -49,6 +49,7 @@ class RecurrentLanguageModel : public Model {
     }
 
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
+    std::int64_t vocabulary() const override { return tokens_.weight.size(0); }
 
     void visit(const nn::Visitor& visitor) override {
         visitor("tokens", tokens_);

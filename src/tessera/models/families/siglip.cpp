@@ -48,6 +48,7 @@ class TextTower : public nn::Module {
 
     std::int64_t out_width() const { return head_.out_width(); }
     std::int64_t longest_text() const { return positions_.weight.size(0); }
+    std::int64_t vocabulary() const { return tokens_.weight.size(0); }
 
    private:
     nn::Embedding tokens_, positions_;
@@ -128,6 +129,7 @@ class Siglip : public Model {
     }
 
     std::int64_t longest_text() const override { return text_.longest_text(); }
+    std::int64_t vocabulary() const override { return text_.vocabulary(); }
 
     void visit(const nn::Visitor& visitor) override {
         visitor("vision", vision_);

@@ -2,6 +2,7 @@
 
 #include "tessera/core/mapped_file.h"
 #include "tessera/formats/byte_reader.h"
+#include "tessera/formats/find_file.h"
 
 namespace tessera::models {
 
@@ -18,6 +19,25 @@ Llama2cTokenizer parse_llama2c_tokenizer(std::span<const std::byte> file, const 
         out.tokens.emplace_back(in.text(static_cast<std::uint64_t>(length), field));
     }
     return out;
+}
+
+bool is_llama2c_tokenizer(const std::filesystem::path& file) {
+    const std::string name = file.filename().string();
+    return name.ends_with(".bin") && (name.starts_with("tok") || name.find("tokenizer") != std::string::npos);
+}
+
+std::filesystem::path llama2c_tokenizer_beside(const std::filesystem::path& weights) {
+    std::filesystem::path found;
+    const std::filesystem::path folder = formats::folder_of(weights);
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        if (!is_llama2c_tokenizer(entry.path()) || entry.path().filename() == weights.filename()) continue;
+        check(found.empty(), weights.string(), ": two tokenizers lie beside it: ", found.string(), " and ",
+              entry.path().string());
+        found = formats::find_file(folder, entry.path().filename());
+    }
+    check(!error, folder.string(), ": ", error.message());
+    return found;
 }
 
 Llama2cTokenizer open_llama2c_tokenizer(const std::filesystem::path& path) {

@@ -17,6 +17,11 @@ struct Llama2cTokenizer {
     std::vector<float> scores = {};
 };
 
+// Weights are a .bin file too, so tokenizers are told by their names: tok*.bin, or one with "tokenizer" in it.
+bool is_llama2c_tokenizer(const std::filesystem::path& file);
+// The one tok*.bin beside a file of weights; empty where there is none, an error where there are two.
+std::filesystem::path llama2c_tokenizer_beside(const std::filesystem::path& weights);
+
 Llama2cTokenizer open_llama2c_tokenizer(const std::filesystem::path& file);
 Llama2cTokenizer parse_llama2c_tokenizer(std::span<const std::byte> file, const std::string& source);
 

@@ -19,25 +19,12 @@ using Kind = SentencePieceFile::Kind;
 
 constexpr std::size_t first_byte = 3, reserved = first_byte + 256;
 
-bool is_tokenizer(const std::filesystem::path& file) {
-    const std::string name = file.filename().string();
-    return name.ends_with(".bin") && (name.starts_with("tok") || name.find("tokenizer") != std::string::npos);
-}
-
 // The weights of a model are a .bin file too: the tokenizer is the one that lies beside them.
 std::filesystem::path tokenizer_of(const std::filesystem::path& file) {
-    if (is_tokenizer(file)) return file;
-    std::filesystem::path found;
-    const std::filesystem::path folder = formats::folder_of(file);
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-        if (!is_tokenizer(entry.path())) continue;
-        check(found.empty(), file.string(), ": two tokenizers lie beside it: ", found.string(), " and ",
-              entry.path().string());
-        found = formats::find_file(folder, entry.path().filename());
-    }
-    check(!error, folder.string(), ": ", error.message());
-    check(!found.empty(), file.string(), ": no tokenizer (tok*.bin) lies beside it");
+    if (is_llama2c_tokenizer(file)) return file;
+    std::filesystem::path found = llama2c_tokenizer_beside(file);
+    if (found.empty())
+        throw tokenizers::NoTokenizer(text_of(file.string(), ": no tokenizer (tok*.bin) lies beside it"));
     return found;
 }
 

@@ -17,6 +17,7 @@ class Ngram : public Model, public CountTrainable {
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
     Tensor loss(const Batch& batch, const LossOptions& options = {}, const nn::Context& context = {}) const override;
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
+    std::int64_t vocabulary() const override { return vocabulary_; }
     void visit(const nn::Visitor& visitor) override { visitor("log_probabilities", table_); }
 
     // Adds what follows what in the batch's rows, where the mask has ones.

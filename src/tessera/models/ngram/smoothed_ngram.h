@@ -15,6 +15,7 @@ class SmoothedNgram : public Model, public CountTrainable {
     Tensor forward(const Batch& batch, const nn::Context& context = {}, const Observer& observer = {}) const override;
     Tensor loss(const Batch& batch, const LossOptions& options = {}, const nn::Context& context = {}) const override;
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
+    std::int64_t vocabulary() const override { return settings_.vocabulary; }
     void visit(const nn::Visitor& visitor) override { visitor("contexts", tree_); }
 
     void count(std::span<const std::int64_t> tokens, bool begins) override;

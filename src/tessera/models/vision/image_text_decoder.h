@@ -27,6 +27,7 @@ class ImageTextDecoder : public Model {
     Tensor loss(const Batch& batch, const LossOptions& options = {}, const nn::Context& context = {}) const override;
     std::unique_ptr<DecodingSession> decode(std::int64_t capacity) const override;
     std::int64_t context_length() const override { return parts_.language->context_length(); }
+    std::int64_t vocabulary() const override { return parts_.language->vocabulary(); }
     void visit(const nn::Visitor& visitor) override;
 
     struct Inputs {

@@ -66,9 +66,8 @@ constexpr std::pair<std::string_view, const char*> elsewhere[] = {
     const auto meant = std::find_if(std::begin(elsewhere), std::end(elsewhere),
                                     [&](const auto& entry) { return entry.first == last; });
     const std::string nearest = meant != std::end(elsewhere) ? meant->second : nearest_name(name, known);
-    fail(source, ": unknown key '", name, "'",
-         nearest.empty() ? std::string("; `tessera train --keys` lists all")
-                         : text_of("; did you mean '", nearest, "'?"));
+    if (nearest.empty()) throw UnknownKey(text_of(source, ": unknown key '", name, "'"));
+    fail(source, ": unknown key '", name, "'; did you mean '", nearest, "'?");
 }
 
 bool is_list(KeyKind kind) { return kind == Texts || kind == Paths; }

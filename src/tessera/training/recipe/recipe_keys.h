@@ -8,10 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "tessera/core/error.h"
 #include "tessera/formats/config.h"
 #include "tessera/training/recipe/recipe.h"
 
 namespace tessera::training {
+
+// A recipe has a key that there is not, and none that could be meant instead.
+class UnknownKey : public Error {
+   public:
+    using Error::Error;
+};
 
 enum class KeyKind : std::uint8_t {
     Text,

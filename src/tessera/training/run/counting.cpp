@@ -5,6 +5,7 @@
 
 #include "tessera/core/error.h"
 #include "tessera/core/interruption.h"
+#include "tessera/formats/output_folder.h"
 #include "tessera/models/count_trainable.h"
 #include "tessera/plots/loss_plot.h"
 #include "tessera/training/objectives/registration.h"
@@ -23,8 +24,9 @@ class Counting {
           options_(options),
           events_(events),
           folder_(options.folder, folder_options(recipe, options)) {
-        check(!folder_.newest_checkpoint(), folder_.path().string(),
-              ": holds an earlier run's checkpoints, which counting does not go on from; --overwrite removes them");
+        if (folder_.newest_checkpoint())
+            throw formats::FolderNotEmpty(text_of(
+                folder_.path().string(), ": holds an earlier run's checkpoints, which counting does not go on from"));
         start_ = initial_model(recipe, {.device = options.device,
                                         .tokenizer_dir = folder_.cache(),
                                         .on_preparation = [this](const std::string& what, double done, double total) {
@@ -117,7 +119,7 @@ class Counting {
     SessionOptions options_;
     const SessionEvents& events_;
     RunFolder folder_;
-    InitialModel start_;
+    models::OpenedModel start_;
     models::CountTrainable* countable_ = nullptr;
     std::unique_ptr<Objective> validation_;
     std::unique_ptr<Metrics> metrics_;

@@ -4,17 +4,16 @@
 #include <map>
 
 #include "tessera/core/error.h"
-#include "tessera/formats/atomic_file.h"
 #include "tessera/formats/find_file.h"
 #include "tessera/formats/own_files.h"
 #include "tessera/models/catalog.h"
 #include "tessera/models/class_names.h"
 #include "tessera/models/dtype_names.h"
-#include "tessera/models/import/gguf_checkpoint.h"
 #include "tessera/models/new_head.h"
 #include "tessera/models/stored_weights.h"
 #include "tessera/models/vision/vision.h"
 #include "tessera/training/objectives/registration.h"
+#include "tessera/tokenizers/tokenizer.h"
 #include "tessera/training/tokenizer_spec.h"
 
 namespace tessera::training {
@@ -23,25 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using formats::Config;
 using formats::Json;
-
-using Files = std::vector<fs::path>;
-
-// How a model's images are prepared.
-Files image_sidecar_files(const fs::path& folder) {
-    Files files;
-    for (const char* name : {"preprocessor_config.json", "processor_config.json"})
-        if (const fs::path file = formats::find_file(folder, name); !folder.empty() && !file.empty())
-            files.push_back(file);
-    return files;
-}
-
-void copy_files(const Files& files, const fs::path& folder) {
-    for (const fs::path& file : files) {
-        const fs::path copy = folder / file.filename();
-        std::error_code error;
-        if (!fs::equivalent(file, copy, error)) formats::copy_file(file, copy);
-    }
-}
 
 constexpr std::uint64_t lora_use = 4;  // of the recipe's seed
 
@@ -75,19 +55,20 @@ Config with_vocabulary(const Config& config, const tokenizers::Tokenizer* tokeni
 bool is_made(const Recipe& recipe) { return tokenizer_kind(recipe.tokenizer).has_value(); }
 
 // A run's own tokenizer: that of the weights it starts from, whose embeddings know those tokens, else one made from the
-// data.
+// data. Empty: there is none.
 fs::path own_tokenizer(const Recipe& recipe, const InitialModelOptions& options) {
     const fs::path& tokenizer_dir = options.tokenizer_dir;
     if (tokenizer_dir.empty() && is_made(recipe))
         recipe.resolved.reject("tokenizer", text_of("one of ", recipe.tokenizer, " is made in training only"));
     if (tokenizer_dir.empty()) return {};
-    const fs::path folder = tokenizer_dir / "tokenizer";
+    fs::path folder = tokenizer_dir / "tokenizer";
     if (options.earlier && fs::exists(folder)) return folder;
     formats::remove_own(folder, formats::is_tokenizer_file);
     const std::string weights = recipe.resolved.text("weights");
-    if (!weights.empty() && !tokenizers::tokenizer_files(weights).empty()) {
+    const fs::path of_weights = weights.empty() ? fs::path() : models::tokenizer_place(models::model_place(weights));
+    if (!of_weights.empty()) {
         fs::create_directories(folder);
-        tokenizers::copy_tokenizer(weights, folder);
+        tokenizers::copy_tokenizer(of_weights, folder);
     } else if (is_made(recipe)) {
         make_tokenizer({.kind = *tokenizer_kind(recipe.tokenizer),
                         .data = recipe.train_data,
@@ -95,21 +76,24 @@ fs::path own_tokenizer(const Recipe& recipe, const InitialModelOptions& options)
                         .sentinels = objective_of(recipe).sentinels,
                         .report = options.on_preparation},
                        folder);
+    } else {
+        return {};
     }
     return folder;
 }
 
-// Where a checkpoint's own tokenizer is: in its folder, or for a file of weights in it or beside it.
-fs::path own_place(const fs::path& model, const fs::path& home) {
-    if (model.extension() == ".gguf" && models::holds_tokenizer(model)) return model;
-    if (model.extension() == ".bin" && tokenizers::tokenizer_files(home).empty()) return model;
-    return home;
+// The recipe's model where it is a folder or a file, not a preset or the config itself.
+std::optional<models::ModelPlace> place_of(const Recipe& recipe) {
+    const Json& model = *recipe.resolved.json().find("model");
+    if (!model.is_string() || !fs::exists(model.as_string())) return std::nullopt;
+    return models::model_place(model.as_string());
 }
 
-// The folder or the file of the tokenizer, if there is one.
-fs::path tokenizer_place(const Recipe& recipe, const fs::path& home, const InitialModelOptions& options) {
-    if (is_made(recipe) || (recipe.tokenizer.empty() && home.empty())) return own_tokenizer(recipe, options);
-    if (recipe.tokenizer.empty()) return own_place(recipe.resolved.text("model"), home);
+// The folder or the file of the run's tokenizer; empty: there is none.
+fs::path find_tokenizer(const Recipe& recipe, const std::optional<models::ModelPlace>& place,
+                        const InitialModelOptions& options) {
+    if (is_made(recipe) || (recipe.tokenizer.empty() && !place)) return own_tokenizer(recipe, options);
+    if (recipe.tokenizer.empty()) return models::tokenizer_place(*place);
     if (!fs::exists(recipe.tokenizer))
         recipe.resolved.reject("tokenizer", text_of("'", recipe.tokenizer, "': no such file or folder, and none of ",
                                                     "characters, bytes, words, bpe, unigram and wordpiece"));
@@ -207,16 +191,42 @@ void refuse_other_config(const Recipe& recipe, const Config& wanted, const Confi
     }
 }
 
-void load_checkpoint(InitialModel& start, const Recipe& recipe, const std::vector<std::string>& classes) {
+std::unique_ptr<models::Model> load_checkpoint(const Recipe& recipe, const InitialModelOptions& options) {
     const fs::path path = recipe.resolved.text("model");
+    const std::vector<std::string>& classes = options.classes;
     const Config config = models::config_named(path.string());
-    if (classes.empty() || tells_apart(config, classes) || !models::can_classify(config)) {
-        start.model = models::load(path);
-        return;
+    if (classes.empty() || tells_apart(config, classes) || !models::can_classify(config)) return models::load(path);
+    const std::vector<std::string> names = with_gaps_filled(recipe, classes);
+    if (options.on_new_head) options.on_new_head(names);
+    return models::load_under_head(models::open(path), models::with_classes(config, names), recipe.seed);
+}
+
+std::unique_ptr<models::Model> make_model(const Recipe& recipe, const tokenizers::Tokenizer* tokenizer,
+                                          const InitialModelOptions& options) {
+    if (options.earlier && !recipe.lora) {
+        std::unique_ptr<models::Model> model = models::load(*options.earlier);
+        if (!starts_from_weights(recipe)) refuse_other_config(recipe, config_of(recipe), model->config);
+        return model;
     }
-    start.new_head = with_gaps_filled(recipe, classes);
-    start.model =
-        models::load_under_head(models::open(path), models::with_classes(config, start.new_head), recipe.seed);
+    if (starts_from_weights(recipe)) {
+        std::unique_ptr<models::Model> model = load_checkpoint(recipe, options);
+        // A checkpoint's own tokenizer may have tokens that its model never sees.
+        if (!recipe.tokenizer.empty()) refuse_small_vocabulary(model->config, tokenizer);
+        return model;
+    }
+    const Config config = with_classes_of_data(recipe, with_vocabulary(config_of(recipe), tokenizer), options.classes);
+    refuse_small_vocabulary(config, tokenizer);
+    return models::initialised(config, recipe.seed, DType::F32);
+}
+
+void add_adapters(models::OpenedModel& start, const Recipe& recipe, const InitialModelOptions& options) {
+    start.lora = recipe.lora;
+    start.lora->head = !options.classes.empty();
+    start.base = fs::absolute(start.path).lexically_normal();
+    if (options.earlier)
+        models::apply_adapters(*start.model, *options.earlier);
+    else
+        models::attach_adapters(*start.model, *start.lora, recipe.key(lora_use));
 }
 
 }  // namespace
@@ -227,87 +237,35 @@ fs::path model_folder(const Recipe& recipe) {
     fs::path path = model.as_string();
     // Adapters may have left to their base what goes with a model.
     if (models::is_adapter_folder(path) && tokenizers::tokenizer_files(path).empty() &&
-        image_sidecar_files(path).empty())
+        models::sidecar_files({.weights = path}).images.empty())
         path = models::base_of_adapters(path);
     return fs::is_directory(path) ? path : formats::folder_of(path);
 }
 
-InitialModel initial_model(const Recipe& recipe, const InitialModelOptions& options) {
-    const std::optional<fs::path>& earlier = options.earlier;
-    const std::vector<std::string>& classes = options.classes;
-    InitialModel start{.lora = recipe.lora};
-    if (start.lora) start.lora->head = !classes.empty();
-    const fs::path home = model_folder(recipe);
-    const fs::path place = tokenizer_place(recipe, home, options);
-    if (fs::is_regular_file(place) || !recipe.tokenizer.empty() ||
-        (!place.empty() && !tokenizers::tokenizer_files(place).empty())) {
-        start.tokenizer = tokenizers::open_tokenizer(place);
-        start.tokenizer_place = place;
+models::OpenedModel initial_model(const Recipe& recipe, const InitialModelOptions& options) {
+    const std::optional<models::ModelPlace> place = place_of(recipe);
+    models::OpenedModel start{.device = options.device};
+    if (place) {
+        start.path = recipe.resolved.text("model");
+        start.sidecar_files = models::sidecar_files(*place);
     }
-    start.sidecar_files = image_sidecar_files(home);
+    start.sidecar_files.tokenizer = find_tokenizer(recipe, place, options);
+    if (!start.sidecar_files.tokenizer.empty())
+        start.tokenizer = tokenizers::open_tokenizer(start.sidecar_files.tokenizer);
     if (recipe.lora && !starts_from_weights(recipe))
         recipe.resolved.reject("lora.rank", "adapters need a model that has learned: name a checkpoint");
-    if (earlier && !recipe.lora) {
-        start.model = models::load(*earlier);
-        if (!starts_from_weights(recipe)) refuse_other_config(recipe, config_of(recipe), start.model->config);
-    } else if (starts_from_weights(recipe)) {
-        load_checkpoint(start, recipe, classes);
-        // A checkpoint's own tokenizer may have tokens that its model never sees.
-        if (!recipe.tokenizer.empty()) refuse_small_vocabulary(start.model->config, start.tokenizer.get());
-    } else {
-        const Config config =
-            with_classes_of_data(recipe, with_vocabulary(config_of(recipe), start.tokenizer.get()), classes);
-        refuse_small_vocabulary(config, start.tokenizer.get());
-        start.model = models::initialised(config, recipe.seed, DType::F32);
-    }
-    if (!earlier && !recipe.resolved.text("weights").empty()) take_weights(*start.model, recipe);
-    if (image_sidecar_files(home).empty())
-        start.image_processor_json = models::image_processor_json(start.model->config);
+    start.model = make_model(recipe, start.tokenizer.get(), options);
+    if (!options.earlier && !recipe.resolved.text("weights").empty()) take_weights(*start.model, recipe);
+    if (start.sidecar_files.images.empty())
+        start.sidecar_files.image_processor = models::image_processor_json(start.model->config);
     convert(*start.model, recipe);
+    models::describe(start);
     if (options.device != cpu) nn::move_to(*start.model, options.device);
-    if (!recipe.lora) return start;
-    start.base = fs::absolute(recipe.resolved.text("model")).lexically_normal().string();
-    if (earlier)
-        models::apply_adapters(*start.model, *earlier);
-    else
-        models::attach_adapters(*start.model, *start.lora, recipe.key(lora_use));
+    if (recipe.lora) add_adapters(start, recipe, options);
     return start;
 }
 
-static void write_sidecar_files(const InitialModel& start, const fs::path& folder) {
-    if (start.tokenizer) tokenizers::copy_tokenizer(start.tokenizer_place, folder);
-    copy_files(start.sidecar_files, folder);
-    if (!start.image_processor_json.is_null()) start.image_processor_json.write(folder / "preprocessor_config.json");
-}
-
-void InitialModel::save(const fs::path& folder) const {
-    if (lora)
-        models::save_adapters(*model, *lora, base, folder);
-    else
-        models::save(*model, folder);
-    if (kept_sidecar_files.empty()) return write_sidecar_files(*this, folder);
-    for (const auto& entry : fs::directory_iterator(kept_sidecar_files))
-        formats::copy_file(entry.path(), folder / entry.path().filename());
-}
-
-void InitialModel::keep_sidecar_files(const fs::path& folder) {
-    model->config.json().dump();  // all of it is UTF-8
-    model->generation_config.dump();
-    Json(base).dump();
-    formats::remove_own(folder, formats::is_model_file);
-    fs::create_directories(folder);
-    write_sidecar_files(*this, folder);
-    kept_sidecar_files = folder;
-}
-
-void copy_sidecar_files(const fs::path& model, const fs::path& to) {
-    const fs::path home = fs::is_directory(model) ? model : formats::folder_of(model), place = own_place(model, home);
-    if (fs::is_regular_file(place) || !tokenizers::tokenizer_files(place).empty())
-        tokenizers::copy_tokenizer(place, to);
-    copy_files(image_sidecar_files(home), to);
-}
-
-std::int64_t checkpoint_bytes(const Recipe& recipe, const InitialModel& start) {
+std::int64_t checkpoint_bytes(const Recipe& recipe, const models::OpenedModel& start) {
     std::int64_t elements = 0;
     for (const auto& [name, tensor] : nn::parameters(*start.model))
         if (!recipe.lora || name.find(".lora_") != name.npos) elements += tensor->elements();

@@ -211,17 +211,16 @@ void RunFolder::refuse_other_content(const RunFolderOptions& options) const {
               ": holds a finished run without checkpoints (save.every was 0): there is nothing to go on from");
         if (newest_checkpoint() || holds_run(path_)) return;
     }
-    check(path_ == home_, home,
-          ": holds a run that was to replace an earlier one and is not over; --resume goes on with it, --overwrite "
-          "begins it again");
-    check(!newest_checkpoint(), home,
-          ": holds an earlier run's checkpoints; --resume goes on from them, --overwrite replaces the run");
-    check(!holds_model(home_), home, ": holds a finished run or a model; --overwrite replaces it");
+    if (path_ != home_)
+        throw EarlierRun(text_of(home, ": holds a run that was to replace an earlier one and is not over"));
+    if (newest_checkpoint()) throw EarlierRun(text_of(home, ": holds an earlier run's checkpoints"));
+    if (holds_model(home_)) throw formats::FolderNotEmpty(text_of(home, ": holds a finished run or a model"));
     if (holds_run(home_)) return;  // one that has left nothing
     for (const auto& entry : fs::directory_iterator(home_, error)) {
         const std::string name = entry.path().filename();
-        check(name == formats::run_lock_name || formats::is_temporary_name(name), home, ": is not empty: it holds ",
-              name, options.resume ? ", and no run to go on with" : "; name another folder, or say --overwrite");
+        if (name == formats::run_lock_name || formats::is_temporary_name(name)) continue;
+        check(!options.resume, home, ": is not empty: it holds ", name, ", and no run to go on with");
+        throw formats::FolderNotEmpty(text_of(home, ": is not empty: it holds ", name));
     }
 }
 
@@ -243,7 +242,8 @@ void RunFolder::check_room(std::int64_t bytes_needed) const {
           bytes_needed);
 }
 
-fs::path RunFolder::save_checkpoint(const InitialModel& model, const Trainer& trainer, double validation_loss) const {
+fs::path RunFolder::save_checkpoint(const models::OpenedModel& model, const Trainer& trainer,
+                                    double validation_loss) const {
     const fs::path home = path_ / "checkpoints", unfinished = home / (unfinished_prefix + name_of(trainer.steps()));
     const fs::path checkpoint = home / name_of(trainer.steps());
     formats::remove_own(unfinished, is_checkpoint_file);

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/core/error.h"
 #include "tessera/formats/own_files.h"
 #include "tessera/training/run/initial_model.h"
 #include "tessera/training/run/trainer.h"
@@ -31,6 +32,12 @@ struct RunFolderOptions {
     bool resume = false;                             // goes on with the run that is there
     bool overwrite = false;                          // takes the place of the run or the model that is there
     std::vector<std::filesystem::path> inputs = {};  // what is read is not replaced
+};
+
+// The folder holds an earlier run that can go on, or be replaced.
+class EarlierRun : public Error {
+   public:
+    using Error::Error;
 };
 
 class RunFolder {
@@ -52,7 +59,7 @@ class RunFolder {
     std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
 
     // Returns where it stands.
-    std::filesystem::path save_checkpoint(const InitialModel& model, const Trainer& trainer,
+    std::filesystem::path save_checkpoint(const models::OpenedModel& model, const Trainer& trainer,
                                           double validation_loss) const;
     // Leaves the newest `keep` checkpoints and the one with the least validation loss.
     void prune(std::int64_t keep) const;

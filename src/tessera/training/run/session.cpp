@@ -53,15 +53,17 @@ class Session {
         if (model.is_string() && models::is_adapter_folder(model.as_string()))
             recipe_.resolved.reject("model",
                                     text_of(model.as_string(), " holds adapters; `tessera merge` makes a model of it"));
-        start_ = initial_model(recipe_, {.earlier = earlier,
-                                         .device = options_.device,
-                                         .tokenizer_dir = folder_.cache(),
-                                         .classes = classes_taught(recipe_),
-                                         .on_preparation = [this](const std::string& what, double done, double total) {
-                                             prepare(what, done, total);
-                                         }});
+        std::vector<std::string> new_head;
+        start_ = initial_model(recipe_,
+                               {.earlier = earlier,
+                                .device = options_.device,
+                                .tokenizer_dir = folder_.cache(),
+                                .classes = classes_taught(recipe_),
+                                .on_preparation = [this](const std::string& what, double done,
+                                                         double total) { prepare(what, done, total); },
+                                .on_new_head = [&](const std::vector<std::string>& classes) { new_head = classes; }});
         if (options_.resume && events_.on_resume) events_.on_resume(first_step, changes);
-        if (!earlier && !start_.new_head.empty() && events_.on_new_head) events_.on_new_head(start_.new_head);
+        if (!earlier && !new_head.empty() && events_.on_new_head) events_.on_new_head(new_head);
         if (recipe_.sample_every > 0 && !start_.model->can(models::Capability::Generate))
             recipe_.resolved.reject("sample.every", text_of("a model of type ", start_.model->config.text("model_type"),
                                                             " continues no texts"));
@@ -201,7 +203,7 @@ class Session {
         }
         try {
             reason +=
-                text_of("; what was learned is kept in ", save_checkpoint().string(), ", from where --resume goes on");
+                text_of("; what was learned is kept in ", save_checkpoint().string(), ", from where it can be resumed");
         } catch (const std::exception&) {  // most likely the disk is full
             std::error_code error;
             const fs::path place = fs::temp_directory_path(error) /
@@ -277,7 +279,7 @@ class Session {
     const SessionEvents& events_;
     SessionOptions options_;
     RunFolder folder_;
-    InitialModel start_;
+    models::OpenedModel start_;
     std::unique_ptr<Objective> objective_, validation_;  // outlive the trainer, which makes batches ahead
     std::unique_ptr<Trainer> trainer_;
     std::unique_ptr<Metrics> metrics_;

@@ -1,10 +1,10 @@
-#include "tessera/inference/generation_settings.h"
+#include "tessera/models/generation_settings.h"
 
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
 
-namespace tessera::inference {
+namespace tessera::models {
 namespace {
 
 GenerationSettings read(const std::string& generation, const std::string& config = "{}") {
@@ -88,4 +88,4 @@ TEST(GenerationSettings, NamesFileAndFieldOfWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace tessera::inference
+}  // namespace tessera::models

@@ -1,5 +1,5 @@
 // Classes and labels of images, against what the model itself says of the same pixels and tokens.
-#include "tessera/inference/image_classifier.h"
+#include "tessera/inference/classify.h"
 
 #include <gtest/gtest.h>
 
@@ -42,11 +42,11 @@ void save(const std::string& config, const fs::path& folder) {
     models::save(*models::initialised(config_of(config), 1), folder);
 }
 
-TEST(ImageClassifier, ClassesExcludeEachOther) {
+TEST(ClassifyImages, ClassesExcludeEachOther) {
     const testing::TemporaryFolder folder;
     save(tiny_vit, folder / "m");
     const Image images[] = {shaded_image(3), shaded_image(7)};
-    const auto answers = ImageClassifier(folder / "m", {}).classify(images);
+    const auto answers = classify_images(models::open_model(folder / "m"), images);
     ASSERT_EQ(answers.size(), 2u);
     const NoGrad no_grad;
     const formats::ImageProcessorConfig settings{.size = {.height = 16, .width = 16},
@@ -68,13 +68,13 @@ TEST(ImageClassifier, ClassesExcludeEachOther) {
     }
 }
 
-TEST(ImageClassifier, ClassesThatDoNotExcludeEachOther) {
+TEST(ClassifyImages, ClassesThatDoNotExcludeEachOther) {
     const testing::TemporaryFolder folder;
     save(
         testing::replaced(tiny_vit, R"("image_size")", R"("problem_type": "multi_label_classification", "image_size")"),
         folder / "m");
     const Image image = shaded_image(3);
-    const auto answers = ImageClassifier(folder / "m", {}).classify({&image, 1});
+    const auto answers = classify_images(models::open_model(folder / "m"), {&image, 1});
     for (const LabelScore& one : answers[0]) EXPECT_NEAR(one.probability, 1 / (1 + std::exp(-one.score)), 1e-9);
 }
 
@@ -84,9 +84,12 @@ class ZeroShot : public ::testing::Test {
         save(tiny_siglip, model);
         fs::copy(testing::golden_path("tokenizers/unigram-t5/tokenizer.json"), model / "tokenizer.json");
     }
-    double score(const ClassifierOptions& options, const std::string& label) {
+    static std::vector<LabelScores> classify(const fs::path& folder, const ZeroShotLabels& zero_shot = {}) {
         const Image image = shaded_image(5);
-        const auto answers = ImageClassifier(model, options).classify({&image, 1});
+        return classify_images(models::open_model(folder), {&image, 1}, zero_shot);
+    }
+    double score(const ZeroShotLabels& zero_shot, const std::string& label) {
+        const auto answers = classify(model, zero_shot);
         for (const LabelScore& one : answers[0])
             if (one.label == label) return one.score;
         ADD_FAILURE() << label;
@@ -110,10 +113,10 @@ TEST_F(ZeroShot, LabelsAreTexts) {
     const Tensor pixels = data::pixel_values({&image, 1}, {.size = {.height = 16, .width = 16}});
     const std::vector<double> logits =
         loaded->forward({.input_ids = Tensor::from(ids, {2, 24}), .pixel_values = pixels}).to_vector<double>();
-    const ClassifierOptions options{.labels = {"a cat", "Two dogs"}};
+    const ZeroShotLabels options{.labels = {"a cat", "Two dogs"}};
     EXPECT_NEAR(score(options, "a cat"), logits[0], 1e-5);
     EXPECT_NEAR(score(options, "Two dogs"), logits[1], 1e-5);
-    const auto answers = ImageClassifier(model, options).classify({&image, 1});
+    const auto answers = classify(model, options);
     for (const LabelScore& one : answers[0]) EXPECT_NEAR(one.probability, 1 / (1 + std::exp(-one.score)), 1e-9);
 }
 
@@ -121,21 +124,21 @@ TEST_F(ZeroShot, EachLabelIsAQuestionOfItsOwn) {
     const double alone = score({.labels = {"a cat"}}, "a cat");
     EXPECT_NEAR(score({.labels = {"an owl", "a cat", "nothing at all"}}, "a cat"), alone, 1e-5);
     EXPECT_GT(std::abs(score({.labels = {"a cat"}, .sentence = "{}"}, "a cat") - alone), 1e-6);
-    expect_error([&] { ImageClassifier(model, {.labels = {"x"}, .sentence = "a photo"}); }, {"a photo", "{}"});
+    expect_error([&] { classify(model, {.labels = {"x"}, .sentence = "a photo"}); }, {"a photo", "{}"});
 }
 
 TEST_F(ZeroShot, WhatDoesNotFitIsRefused) {
-    expect_error([&] { ImageClassifier(model, {}); }, {"siglip", "labels"});
+    expect_error([&] { classify(model); }, {"siglip", "labels"});
     fs::remove(model / "tokenizer.json");
-    expect_error([&] { ImageClassifier(model, {.labels = {"x"}}); }, {"tokenizer"});
+    expect_error([&] { classify(model, {.labels = {"x"}}); }, {"tokenizer"});
     save(tiny_vit, folder / "vit");
-    expect_error([&] { ImageClassifier(folder / "vit", {.labels = {"x"}}); }, {"vit", "labels"});
+    expect_error([&] { classify(folder / "vit", {.labels = {"x"}}); }, {"vit", "labels"});
     save(testing::replaced(tiny_vit, R"("image_size")", R"("architectures": ["ViTModel"], "image_size")"),
          folder / "bare");
-    expect_error([&] { ImageClassifier(folder / "bare", {}); }, {"bare", "no classifier"});
-    expect_error([&] { ImageClassifier(testing::golden_path("llama"), {}); }, {"llama", "no images"});
-    expect_error([&] { ImageClassifier(testing::golden_path("paligemma"), {}); }, {"does not classify"});
-    expect_error([&] { ImageClassifier(folder / "none", {}); }, {"none", "no such"});
+    expect_error([&] { classify(folder / "bare"); }, {"bare", "no classifier"});
+    expect_error([&] { classify(testing::golden_path("llama")); }, {"llama", "no images"});
+    expect_error([&] { classify(testing::golden_path("paligemma")); }, {"does not classify"});
+    expect_error([&] { classify(folder / "none"); }, {"none", "no such"});
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
-#include "tessera/inference/generation_settings.h"
+#include "tessera/models/generation_settings.h"
 
 #include <algorithm>
+#include <cmath>
 
-namespace tessera::inference {
+#include "tessera/core/error.h"
+
+namespace tessera::models {
 namespace {
 
 using formats::Config;
@@ -118,7 +121,46 @@ BeamSettings read_beams(const Config& config) {
     return beams;
 }
 
+void check_id(const char* setting, std::int64_t id, std::int64_t vocabulary) {
+    check(id >= 0 && id < vocabulary, setting, ": token ", id, " is outside a vocabulary of ", vocabulary);
+}
+
+void check_share(const char* name, double value, bool zero_allowed) {
+    check(value <= 1 && (zero_allowed ? value >= 0 : value > 0), name, ": expected a number ",
+          zero_allowed ? "from 0 to 1" : "above 0, at most 1", ", found ", value);
+}
+
 }  // namespace
+
+void SamplerSettings::check_values() const {
+    check(temperature >= 0 && std::isfinite(temperature), "temperature: expected 0 or more, found ", temperature);
+    check(top_k >= 0, "top_k: expected 0 (all) or more, found ", top_k);
+    check_share("top_p", top_p, false);
+    check_share("min_p", min_p, true);
+    check_share("typical_p", typical_p, false);
+}
+
+bool LogitsRules::changes_nothing() const {
+    return logit_bias.empty() && repetition_penalty == 1 && presence_penalty == 0 && frequency_penalty == 0 &&
+           no_repeat_ngram == 0 && bad_words.empty() && min_new_tokens == 0 && min_length == 0 && suppressed.empty() &&
+           suppressed_first.empty() && !forced_first && forced_last.empty();
+}
+
+void LogitsRules::check_against(std::int64_t vocabulary) const {
+    check(repetition_penalty > 0 && std::isfinite(repetition_penalty),
+          "repetition penalty: expected a number above 0, "
+          "found ",
+          repetition_penalty);
+    check(std::isfinite(presence_penalty), "presence penalty: expected a number, found ", presence_penalty);
+    check(std::isfinite(frequency_penalty), "frequency penalty: expected a number, found ", frequency_penalty);
+    check(no_repeat_ngram >= 0, "no_repeat_ngram_size: expected 0 or more, found ", no_repeat_ngram);
+    for (const LogitBias& bias : logit_bias) {
+        check_id("logit bias", bias.id, vocabulary);
+        check(!std::isnan(bias.value), "logit bias: token ", bias.id, ": not a number");
+    }
+    if (forced_first) check_id("forced_bos_token_id", *forced_first, vocabulary);
+    for (const std::int64_t id : forced_last) check_id("forced_eos_token_id", id, vocabulary);
+}
 
 std::int64_t GenerationSettings::most_new_tokens(std::int64_t prompt, std::int64_t fallback) const {
     if (max_new_tokens) return *max_new_tokens;
@@ -146,4 +188,4 @@ GenerationSettings read_generation_settings(const Config& generation_config, con
     return settings;
 }
 
-}  // namespace tessera::inference
+}  // namespace tessera::models
