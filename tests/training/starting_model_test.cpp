@@ -63,7 +63,9 @@ TEST_F(StartingFrom, HowAModelWantsToBeAskedGoesAlong) {
     const fs::path llama = copied_golden("llama");
     folder_.write("llama/generation_config.json", R"({"eos_token_id": [5, 7], "temperature": 0.25})");
     const std::string recipe = text_of("{\"model\": \"", llama.string(), "\"}");
-    start(recipe).save(folder_ / "step");
+    const models::OpenedModel model = start(recipe);
+    EXPECT_EQ(model.settings.stop_ids, (std::vector<std::int64_t>{5, 7}));
+    model.save(folder_ / "step");
     start(recipe, folder_ / "step").save(folder_ / "out");  // and over a checkpoint
     const formats::Json asked = formats::Json::read(folder_ / "out/generation_config.json");
     EXPECT_EQ(asked.find("eos_token_id")->items().size(), 2u);

@@ -29,7 +29,7 @@ Input about_images(const TextModel& model, const GenerationRequest& request) {
         texts.push_back(prompt.text);
     }
     const auto prompts = request.own_image ? prompts_with_own_image : image_prompts;
-    ImagePrompts read = prompts(model.path, model.config, model.text(), texts, request.images, model.device);
+    ImagePrompts read = prompts(model, texts, request.images);
     return {std::move(read.ids), std::move(read.batch)};
 }
 

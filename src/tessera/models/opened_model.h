@@ -29,8 +29,8 @@ struct OpenedModel {
     std::vector<std::string> labels = {};                               // the classes it chooses between
     SidecarFiles sidecar_files = {};
     std::filesystem::path base = {};           // what its adapters stand beside; empty without adapters
-    std::filesystem::path adapter = {};        // the folder they were opened from, and what they were made with where
-    std::optional<AdapterSettings> lora = {};  // they are new
+    std::filesystem::path adapter = {};        // the folder its adapters were opened from; empty where they are new
+    std::optional<AdapterSettings> lora = {};  // what new ones were made with
     Device device = cpu;
 
     const tokenizers::Tokenizer& text() const;                       // throws where there is no tokenizer

@@ -260,6 +260,9 @@ models::OpenedModel initial_model(const Recipe& recipe, const InitialModelOption
         start.sidecar_files.image_processor = models::image_processor_json(start.model->config);
     convert(*start.model, recipe);
     models::describe(start);
+    const Json& asked = start.model->generation_config;
+    start.settings = models::read_generation_settings(
+        Config(asked.is_null() ? Json::object() : asked, "generation_config.json"), start.config);
     if (options.device != cpu) nn::move_to(*start.model, options.device);
     if (recipe.lora) add_adapters(start, recipe, options);
     return start;
