@@ -100,7 +100,7 @@ static void train_and_open(const std::string& folder) {
     training::AdamW optimizer(parameters);
     double loss = 0;
     for (int step = 0; step < 60; ++step) {
-        const Tensor mean = model->loss({.input_ids = ids, .labels = ids}, {.training = true});
+        const Tensor mean = model->loss({.input_ids = ids, .labels = ids}, {}, {.training = true});
         parameters.zero_gradients();
         backward(mean);
         optimizer.step(3e-3);
@@ -109,10 +109,10 @@ static void train_and_open(const std::string& folder) {
     std::cout << "loss " << loss << "\n";
 
     models::save(*model, folder);
-    const std::unique_ptr<models::Model> opened = models::load(std::filesystem::path(folder));
-    const inference::Generated generated = inference::generate(
-        *opened, {.input_ids = Tensor::from<std::int64_t>({3, 4, 5}, {1, 3})}, {.max_new_tokens = 8});
-    for (const std::int64_t id : generated.tokens[0]) std::cout << id << " ";
+    const models::OpenedModel opened = models::open_model(folder);
+    const inference::GenerationResult generated =
+        inference::Generator(opened).generate({.prompts = {{.ids = {3, 4, 5}}}, .usual_new_tokens = 8});
+    for (const std::int64_t id : generated.texts[0].tokens) std::cout << id << " ";
     std::cout << "\n";
 }
 

@@ -8,13 +8,13 @@
 namespace tessera::architecture {
 namespace {
 
-constexpr std::size_t most_lines = 350, most_lines_of_a_command = 250;
+constexpr std::size_t most_lines = 350, most_lines_of_a_command = 260;
 
 // Longer for a reason, and not without end.
 const std::map<std::string, std::size_t> longer_files = {
-    {"inference/generator.cpp", 400},          // one loop over prompts, beams and samples, and what it streams
-    {"training/recipe/recipe_keys.cpp", 400},  // a table, one line a key
-    {"training/run/run_folder.cpp", 400},      // the one reader and writer of a run's files
+    {"cli/commands/generate.cpp", 320},           // the command with the most to take and to print
+    {"models/adapters/adapter_folder.cpp", 400},  // the one reader and writer of PEFT's layout
+    {"training/run/run_folder.cpp", 400},         // the one reader and writer of a run's files
 };
 
 TEST(FileSizes, NoFileIsTooLongToBeReadAtOnce) {

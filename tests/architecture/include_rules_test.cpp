@@ -203,7 +203,10 @@ TEST(IncludeRules, TheLibrarySpeaksOfNoCommandLineFlags) {
     for (const fs::path& path : sources()) {
         const std::string file = fs::relative(path, source_root).string();
         if (starts_with(file, "cli/")) continue;
-        for (const std::string& line : lines_of(path)) EXPECT_FALSE(speaks(line)) << file << ": " << line;
+        for (const std::string& line : lines_of(path)) {
+            const bool is_what_to_try = line.find(".next_command = ") != line.npos;  // on the program's command line
+            EXPECT_FALSE(speaks(line) && !is_what_to_try) << file << ": " << line;
+        }
     }
 }
 

@@ -20,7 +20,7 @@ const std::string decoder = R"({"model_type": "llama", "hidden_size": 16, "num_h
 const std::string text = "The cat sat on the mat, and the dog looked at it for a long while before it went away.";
 
 // −log p(ids[at] | ids[begin … at)).
-double surprise(const inference::TextModel& model, const std::vector<std::int64_t>& ids, std::int64_t begin,
+double surprise(const models::OpenedModel& model, const std::vector<std::int64_t>& ids, std::int64_t begin,
                 std::int64_t at) {
     const NoGrad no_grad;
     const std::vector<std::int64_t> before(ids.begin() + begin, ids.begin() + at);
@@ -32,7 +32,7 @@ double surprise(const inference::TextModel& model, const std::vector<std::int64_
 class Scoring : public ::testing::TestWithParam<std::pair<std::int64_t, std::int64_t>> {};
 
 TEST_P(Scoring, IsTheSumOfEachTokensSurprise) {
-    const inference::TextModel model = testing::tiny_text_model(decoder, "byte-level-bpe-gpt2");
+    const models::OpenedModel model = testing::tiny_text_model(decoder, "byte-level-bpe-gpt2");
     const auto [window, stride] = GetParam();
     std::vector<std::int64_t> ids = model.text().encode(text);
     if (model.text().special.bos && ids.front() != *model.text().special.bos)
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Windows, Scoring,
                                            std::pair{2, 1}));
 
 TEST(Scoring, ProgressEndsWithTheText) {
-    const inference::TextModel model = testing::tiny_text_model(decoder, "byte-level-bpe-gpt2");
+    const models::OpenedModel model = testing::tiny_text_model(decoder, "byte-level-bpe-gpt2");
     std::int64_t last = 0, whole = -1;
     score_text(model, text, {.window = 8, .on_progress = [&](std::int64_t done, std::int64_t total) {
                                  EXPECT_GT(done, last);
@@ -71,23 +71,23 @@ TEST(Scoring, ProgressEndsWithTheText) {
 
 TEST(Scoring, KeepsToTheModelsContextUnlessToldOtherwise) {
     const std::string narrow = testing::replaced(decoder, "64}", "8}");
-    const inference::TextModel model = testing::tiny_text_model(narrow, "byte-level-bpe-gpt2");
+    const models::OpenedModel model = testing::tiny_text_model(narrow, "byte-level-bpe-gpt2");
     // Nothing is said: as wide as the model, which is what a window of 8 gives.
     EXPECT_EQ(score_text(model, text).negative_log_likelihood,
               score_text(model, text, {.window = 8}).negative_log_likelihood);
     testing::expect_error([&] { score_text(model, text, {.window = 9}); }, {"window of 9", "context of 8"});
-    const inference::TextModel wide = testing::tiny_text_model(decoder, "byte-level-bpe-gpt2");  // the same weights
+    const models::OpenedModel wide = testing::tiny_text_model(decoder, "byte-level-bpe-gpt2");  // the same weights
     EXPECT_EQ(score_text(model, text, {.window = 16, .beyond_context = true}).negative_log_likelihood,
               score_text(wide, text, {.window = 16}).negative_log_likelihood);
     // Learned positions end, whoever asks.
-    const inference::TextModel learned = testing::tiny_text_model(
+    const models::OpenedModel learned = testing::tiny_text_model(
         R"({"model_type": "gpt2", "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 8})", "byte-level-bpe-gpt2");
     testing::expect_error([&] { score_text(learned, text, {.window = 9, .beyond_context = true}); },
                           {"window of 9", "8 positions"});
 }
 
 TEST(Scoring, RefusesWhatCannotBeScored) {
-    const inference::TextModel model = testing::tiny_text_model(decoder, "byte-level-bpe-gpt2");
+    const models::OpenedModel model = testing::tiny_text_model(decoder, "byte-level-bpe-gpt2");
     testing::expect_error([&] { score_text(model, text, {.window = 1}); }, {"window of 1"});
     testing::expect_error([&] { score_text(model, text, {.window = 8, .stride = 8}); }, {"stride of 8"});
     testing::expect_error([&] { score_text(model, ""); }, {"nothing to predict"});

@@ -63,7 +63,7 @@ TEST(HostileSafetensors, HeaderThatIsNoObject) {
     expect_refused("", 0, {"header"});
     expect_refused("[]", 0, {"header: expected an object"});
     expect_refused("{\"w\": 1}", 0, {"tensor \"w\"", "expected an object, found 1"});
-    expect_refused("{\"w\"", 0, {"header: line 1"});
+    expect_refused("{\"w\"", 0, {"header: column 5"});
 }
 
 TEST(HostileSafetensors, DeepHeader) {

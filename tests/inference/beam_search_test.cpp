@@ -98,7 +98,7 @@ TEST(BeamSearch, WithManyBeamsFindsTheBestOfAllTexts) {
             // So many beams that nothing is ever dropped: 4 + 4² + 4³ texts at most.
             const BeamOptions options{.beams = {.count = 90,
                                                 .length_penalty = penalty,
-                                                .early_stopping = EarlyStopping::Never,
+                                                .early_stopping = models::EarlyStopping::Never,
                                                 .returned = 3},
                                       .max_new_tokens = 3,
                                       .stop_ids = stops};
@@ -143,7 +143,8 @@ std::vector<std::pair<double, Ids>> plain_search(const Ids& prompt, std::int64_t
             const auto& [score, text] = next[rank];
             const bool is_stop = std::count(options.stop_ids.begin(), options.stop_ids.end(), text.back()) > 0;
             const bool ends = is_stop || length == options.max_new_tokens;
-            const bool counts = rank < beams && !(was_full && options.beams.early_stopping == EarlyStopping::WhenFull);
+            const bool counts =
+                rank < beams && !(was_full && options.beams.early_stopping == models::EarlyStopping::WhenFull);
             if (ends && counts)
                 finished.emplace_back(score / std::pow(static_cast<double>(length), options.beams.length_penalty),
                                       text);
@@ -152,8 +153,9 @@ std::vector<std::pair<double, Ids>> plain_search(const Ids& prompt, std::int64_t
         std::sort(finished.rbegin(), finished.rend());
         finished.resize(std::min(finished.size(), beams));
         if (finished.size() < beams || running.empty()) continue;
-        if (options.beams.early_stopping == EarlyStopping::WhenFull) break;
-        const bool may_grow = options.beams.early_stopping == EarlyStopping::Never && options.beams.length_penalty > 0;
+        if (options.beams.early_stopping == models::EarlyStopping::WhenFull) break;
+        const bool may_grow =
+            options.beams.early_stopping == models::EarlyStopping::Never && options.beams.length_penalty > 0;
         const double longest = static_cast<double>(may_grow ? options.max_new_tokens : length);
         if (running[0].first / std::pow(longest, options.beams.length_penalty) <= finished.back().first) break;
     }
@@ -163,7 +165,8 @@ std::vector<std::pair<double, Ids>> plain_search(const Ids& prompt, std::int64_t
 TEST(BeamSearch, EqualsAPlainSearchOverWholeTexts) {
     for (const std::int64_t count : {1, 2, 3, 5})
         for (const double penalty : {0.0, 0.6, 1.0, 2.0})
-            for (const auto early : {EarlyStopping::Heuristic, EarlyStopping::WhenFull, EarlyStopping::Never}) {
+            for (const auto early :
+                 {models::EarlyStopping::Heuristic, models::EarlyStopping::WhenFull, models::EarlyStopping::Never}) {
                 const BeamOptions options{
                     .beams = {.count = count, .length_penalty = penalty, .early_stopping = early, .returned = count},
                     .max_new_tokens = 9,

@@ -74,7 +74,7 @@ class ChatOfATinyModel : public ::testing::Test {
             "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 64,
             "max_position_embeddings": 120, "bos_token_id": 1, "initializer_range": 0.3})",
                                           "byte-fallback-bpe-llama2");
-        model_.settings = read_generation_settings({}, model_.config);
+        model_.settings = models::read_generation_settings({}, model_.config);
         const_cast<tokenizers::Tokenizer&>(*model_.tokenizer).chat_template =
             "<s>{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}[assistant]";
     }
@@ -86,7 +86,7 @@ class ChatOfATinyModel : public ::testing::Test {
         return request;
     }
 
-    TextModel model_;
+    models::OpenedModel model_;
 };
 
 TEST_F(ChatOfATinyModel, AnswersTheMessagesInItsTemplateAndReadsOnlyWhatIsNew) {

@@ -19,7 +19,7 @@ const std::string masked_model = R"({"model_type": "bert", "architectures": ["Be
 
 TEST(FillMask, GivesTheMostProbableTokensOfEachGap) {
     const NoGrad no_grad;
-    const TextModel model = testing::tiny_text_model(masked_model, "wordpiece-bert");
+    const models::OpenedModel model = testing::tiny_text_model(masked_model, "wordpiece-bert");
     const std::string text = "the [MASK] sat on [MASK] mat";
     const auto gaps = fill_mask(model, text, 4);
     ASSERT_EQ(gaps.size(), 2u);
@@ -50,9 +50,9 @@ TEST(FillMask, GivesTheMostProbableTokensOfEachGap) {
 }
 
 TEST(FillMask, RefusesATextWithoutGapsAndATokenizerWithoutMask) {
-    const TextModel model = testing::tiny_text_model(masked_model, "wordpiece-bert");
+    const models::OpenedModel model = testing::tiny_text_model(masked_model, "wordpiece-bert");
     testing::expect_error([&] { fill_mask(model, "no gap", 3); }, {"[MASK]"});
-    const TextModel other = testing::tiny_text_model(masked_model, "byte-level-bpe-gpt2");
+    const models::OpenedModel other = testing::tiny_text_model(masked_model, "byte-level-bpe-gpt2");
     testing::expect_error([&] { fill_mask(other, "a [MASK]", 3); }, {"no mask token"});
 }
 

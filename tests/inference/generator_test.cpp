@@ -24,15 +24,15 @@ const char* const tiny_marian = R"({"model_type": "marian", "d_model": 12, "enco
     "encoder_attention_heads": 2, "decoder_attention_heads": 3, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16,
     "pad_token_id": 3, "decoder_start_token_id": 3, "eos_token_id": 2, "initializer_range": 0.5})";
 
-TextModel tiny(const char* config = tiny_llama, const std::string& tokenizer = "byte-fallback-bpe-llama2") {
-    TextModel model = testing::tiny_text_model(config, tokenizer);
-    model.settings = read_generation_settings({}, model.config);
+models::OpenedModel tiny(const char* config = tiny_llama, const std::string& tokenizer = "byte-fallback-bpe-llama2") {
+    models::OpenedModel model = testing::tiny_text_model(config, tokenizer);
+    model.settings = models::read_generation_settings({}, model.config);
     return model;
 }
 
 // The model's settings with so many new tokens, and no end but that.
-GenerationSettings endless(const TextModel& model, std::int64_t tokens) {
-    GenerationSettings settings = model.settings;
+models::GenerationSettings endless(const models::OpenedModel& model, std::int64_t tokens) {
+    models::GenerationSettings settings = model.settings;
     settings.stop_ids.clear();
     settings.max_new_tokens = tokens;
     return settings;
@@ -56,7 +56,8 @@ struct Told {
 TEST(Generator, StreamsWhatItReturnsBySamplingAndByBeams) {
     for (const char* config : {tiny_llama, tiny_marian}) {
         const bool translates = config == tiny_marian;
-        const TextModel model = tiny(config, translates ? "sentencepiece-unigram" : "byte-fallback-bpe-llama2");
+        const models::OpenedModel model =
+            tiny(config, translates ? "sentencepiece-unigram" : "byte-fallback-bpe-llama2");
         for (const std::int64_t beams : {1, 3}) {
             GenerationRequest request{.prompts = {{.text = "Hello big world"}, {.text = "a"}}};
             request.settings = endless(model, 12);
@@ -79,10 +80,10 @@ TEST(Generator, StreamsWhatItReturnsBySamplingAndByBeams) {
 }
 
 TEST(Generator, TokensAreThoseOfTheLoopAndOfTheSearch) {
-    const TextModel model = tiny();
+    const models::OpenedModel model = tiny();
     const std::vector<Prompt> prompts{{.text = "Hello big world"}, {.text = "a"}};
     const models::Batch batch = batch_for(model, prompts);
-    GenerationSettings settings = endless(model, 10);
+    models::GenerationSettings settings = endless(model, 10);
     settings.sampler = {.do_sample = true, .temperature = 1.5, .seed = 4};
     const auto sampled = generate(*model.model, batch, {.max_new_tokens = 10, .sampler = settings.sampler}).tokens;
     const auto texts = Generator(model).generate({.prompts = prompts, .settings = settings}).texts;
@@ -97,7 +98,7 @@ TEST(Generator, TokensAreThoseOfTheLoopAndOfTheSearch) {
 }
 
 TEST(Generator, StopsAtTheIdsOfTheFilesElseAtTheTokenizersEnd) {
-    TextModel model = tiny();
+    models::OpenedModel model = tiny();
     const GenerationRequest request{.prompts = {{.text = "Hello"}}, .usual_new_tokens = 12};
     const auto run = [&] { return Generator(model).generate(request).texts[0]; };
     ASSERT_TRUE(model.settings.stop_ids.empty());
@@ -125,7 +126,7 @@ TEST(Generator, StopsAtTheIdsOfTheFilesElseAtTheTokenizersEnd) {
 }
 
 TEST(Generator, EndsBeforeAStopStringBySamplingAndByBeams) {
-    const TextModel model = tiny();
+    const models::OpenedModel model = tiny();
     for (const std::int64_t beams : {1, 2}) {
         GenerationRequest request{.prompts = {{.text = "Hello"}}, .settings = endless(model, 12)};
         request.settings->beams.count = beams;
@@ -154,7 +155,7 @@ class CountingTokenizer : public testing::LetterTokenizer {
 };
 
 TEST(Generator, PutsEachTextIntoTokensOnce) {
-    TextModel model = tiny();
+    models::OpenedModel model = tiny();
     const auto tokenizer = std::make_shared<CountingTokenizer>();
     model.tokenizer = tokenizer;
     for (const std::int64_t beams : {1, 2}) {
@@ -167,7 +168,7 @@ TEST(Generator, PutsEachTextIntoTokensOnce) {
 }
 
 TEST(Generator, ReadsOfALonePromptWhatIsNew) {
-    const TextModel model = tiny();
+    const models::OpenedModel model = tiny();
     Generator generator(model);
     GenerationRequest request{.prompts = {{.ids = {1, 5, 17, 42}}}, .settings = endless(model, 4)};
     const GeneratedText first = generator.generate(request).texts[0];
@@ -186,7 +187,7 @@ TEST(Generator, ReadsOfALonePromptWhatIsNew) {
 }
 
 TEST(Generator, GivesLogProbabilitiesWhereTheyAreAskedFor) {
-    const TextModel model = tiny();
+    const models::OpenedModel model = tiny();
     GenerationRequest request{.prompts = {{.text = "Hello"}}, .settings = endless(model, 3), .log_probabilities = 2};
     std::vector<double> told;
     const GeneratedText text = Generator(model)
@@ -209,7 +210,7 @@ TEST(Generator, GivesLogProbabilitiesWhereTheyAreAskedFor) {
 }
 
 TEST(Generator, CanBeCancelledBetweenTokensAndBetweenPartsOfAPrompt) {
-    const TextModel model = tiny();
+    const models::OpenedModel model = tiny();
     Generator generator(model);
     for (const std::int64_t beams : {1, 2}) {
         SCOPED_TRACE(beams);
@@ -243,7 +244,7 @@ TEST(Generator, CanBeCancelledBetweenTokensAndBetweenPartsOfAPrompt) {
 
 // What had been read before is not lost.
 TEST(Generator, GoesOnWithAPromptThatWasCancelled) {
-    const TextModel model = tiny();
+    const models::OpenedModel model = tiny();
     Generator generator(model);
     std::vector<std::int64_t> ids{1};
     for (std::int64_t i = 0; i < 60; ++i) ids.push_back(3 + i * i % 40);
@@ -262,8 +263,8 @@ TEST(Generator, GoesOnWithAPromptThatWasCancelled) {
 // Ids, masks and pixels go where the model is, in every way a prompt is read.
 TEST(Generator, GivesTheSameTextsOnACudaDevice) {
     if (!available(DeviceKind::CUDA)) GTEST_SKIP() << "no CUDA device";
-    const TextModel here = tiny();
-    TextModel there = tiny();
+    const models::OpenedModel here = tiny();
+    models::OpenedModel there = tiny();
     nn::move_to(*there.model, cuda);
     there.device = cuda;
     Generator first(here), second(there);
@@ -281,7 +282,7 @@ TEST(Generator, GivesTheSameTextsOnACudaDevice) {
 }
 
 TEST(Generator, AShiftKeepsTheTokenThatTextsBeginWith) {
-    const TextModel model = tiny();
+    const models::OpenedModel model = tiny();
     const auto run = [&](std::vector<std::int64_t> ids, std::optional<std::int64_t> kept) {
         return Generator(model)
             .generate({.prompts = {{.ids = std::move(ids)}},
@@ -297,7 +298,8 @@ TEST(Generator, AShiftKeepsTheTokenThatTextsBeginWith) {
 }
 
 TEST(Generator, AnswersAboutImages) {
-    TextModel model = open_text_model(golden_path("paligemma"), {}, cpu, NeedsTokenizer::No);
+    models::OpenedModel model =
+        models::open_model(golden_path("paligemma"), {.needs_tokenizer = models::NeedsTokenizer::No});
     model.tokenizer = std::make_shared<testing::LetterTokenizer>();
     const formats::Image images[] = {formats::read_image(golden_path("image-preprocess/picture.png")),
                                      formats::read_image(golden_path("pictures/alpha.png"))};

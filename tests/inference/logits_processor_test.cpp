@@ -11,8 +11,8 @@
 namespace tessera::inference {
 namespace {
 
-std::vector<float> after(const LogitsRules& rules, const History& history, std::vector<float> logits = {2, -2, 1, 4, 0},
-                         std::int64_t max_new_tokens = 10) {
+std::vector<float> after(const models::LogitsRules& rules, const History& history,
+                         std::vector<float> logits = {2, -2, 1, 4, 0}, std::int64_t max_new_tokens = 10) {
     LogitsProcessor book(rules, {4}, static_cast<std::int64_t>(logits.size()), max_new_tokens);
     EXPECT_FALSE(book.changes_nothing());
     book.apply(logits, history);
@@ -99,7 +99,7 @@ TEST(LogitsRules, StopIdsWaitAndTokensAreForced) {
 }
 
 TEST(LogitsRules, RefusesWhatIsOutsideTheVocabulary) {
-    const auto refuse = [](const LogitsRules& rules, const char* part) {
+    const auto refuse = [](const models::LogitsRules& rules, const char* part) {
         testing::expect_error([&] { LogitsProcessor(rules, {}, 5, 10); }, {part});
     };
     refuse({.logit_bias = {{5, 1}}}, "token 5 is outside a vocabulary of 5");

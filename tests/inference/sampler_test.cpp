@@ -32,7 +32,7 @@ std::vector<double> softmax(const std::vector<double>& logits) {
 }
 
 // The reference's filters one after the other, each over the probabilities of what the one before left.
-std::vector<double> defined(const Scores& given, const SamplerSettings& s) {
+std::vector<double> defined(const Scores& given, const models::SamplerSettings& s) {
     const double nothing = -INFINITY;
     std::vector<double> logits(given.begin(), given.end());
     for (double& score : logits) score /= s.temperature;
@@ -79,7 +79,7 @@ std::vector<double> defined(const Scores& given, const SamplerSettings& s) {
     return softmax(logits);
 }
 
-std::map<std::int64_t, int> drawn(const Scores& logits, const SamplerSettings& settings, int draws) {
+std::map<std::int64_t, int> drawn(const Scores& logits, const models::SamplerSettings& settings, int draws) {
     Sampler sampler(settings, static_cast<std::int64_t>(logits.size()));
     std::map<std::int64_t, int> counts;
     for (int step = 0; step < draws; ++step) ++counts[sampler.choose(logits, 0, static_cast<std::uint64_t>(step))];
@@ -87,7 +87,7 @@ std::map<std::int64_t, int> drawn(const Scores& logits, const SamplerSettings& s
 }
 
 // Every token that may come does, none that may not, and as often as it should: within five standard init_stds.
-void expect_distribution(const Scores& logits, const SamplerSettings& settings) {
+void expect_distribution(const Scores& logits, const models::SamplerSettings& settings) {
     constexpr int draws = 20000;
     const std::vector<double> expected = defined(logits, settings);
     std::map<std::int64_t, int> counts = drawn(logits, settings, draws);
@@ -99,7 +99,7 @@ void expect_distribution(const Scores& logits, const SamplerSettings& settings) 
 
 TEST(Sampler, DrawsEachTokenAsOftenAsItsProbability) {
     const Scores logits = random_scores(23, 5);
-    const SamplerSettings cases[] = {
+    const models::SamplerSettings cases[] = {
         {},
         {.temperature = 0.5},
         {.temperature = 3},
@@ -116,7 +116,7 @@ TEST(Sampler, DrawsEachTokenAsOftenAsItsProbability) {
         {.top_k = 1000},
     };
     int number = 0;
-    for (SamplerSettings settings : cases) {
+    for (models::SamplerSettings settings : cases) {
         SCOPED_TRACE(number++);
         settings.do_sample = true;
         settings.seed = 77;
@@ -127,9 +127,10 @@ TEST(Sampler, DrawsEachTokenAsOftenAsItsProbability) {
 TEST(Sampler, KeepsExactlyTheDefinedTokensOfALargeVocabulary) {
     for (const std::uint64_t seed : {1, 2, 3}) {
         const Scores logits = random_scores(5000, seed, 16);
-        for (const SamplerSettings& settings :
-             {SamplerSettings{.do_sample = true, .top_k = 40}, SamplerSettings{.do_sample = true, .top_p = 0.3},
-              SamplerSettings{.do_sample = true, .min_p = 0.5}, SamplerSettings{.do_sample = true, .typical_p = 0.1}}) {
+        for (const models::SamplerSettings& settings : {models::SamplerSettings{.do_sample = true, .top_k = 40},
+                                                        models::SamplerSettings{.do_sample = true, .top_p = 0.3},
+                                                        models::SamplerSettings{.do_sample = true, .min_p = 0.5},
+                                                        models::SamplerSettings{.do_sample = true, .typical_p = 0.1}}) {
             const std::vector<double> expected = defined(logits, settings);
             std::set<std::int64_t> allowed, seen;
             for (std::size_t i = 0; i < expected.size(); ++i)
@@ -150,8 +151,9 @@ TEST(Sampler, KeepsTokensThatEqualTheLastOfTheHighest) {
 
 TEST(Sampler, IsGreedyUnlessAskedAndAtTemperatureZero) {
     const Scores logits{1, 5, 2, 5};
-    for (const SamplerSettings& settings : {SamplerSettings{}, SamplerSettings{.do_sample = true, .temperature = 0},
-                                            SamplerSettings{.do_sample = false, .temperature = 2}}) {
+    for (const models::SamplerSettings& settings :
+         {models::SamplerSettings{}, models::SamplerSettings{.do_sample = true, .temperature = 0},
+          models::SamplerSettings{.do_sample = false, .temperature = 2}}) {
         const auto counts = drawn(logits, settings, 20);
         EXPECT_EQ(counts.size(), 1u);
         EXPECT_TRUE(counts.contains(1));  // the first of equals
@@ -181,9 +183,10 @@ TEST(Sampler, ASeedRowAndStepGiveTheSameTokenAtAnyThreadCount) {
 TEST(Sampler, SurvivesInfinitiesAndRefusesNan) {
     Scores logits(100, -INFINITY);
     logits[7] = -3;
-    for (const SamplerSettings& settings :
-         {SamplerSettings{.do_sample = true}, SamplerSettings{.do_sample = true, .top_k = 5},
-          SamplerSettings{.do_sample = true, .top_p = 0.5}, SamplerSettings{.do_sample = true, .typical_p = 0.5}})
+    for (const models::SamplerSettings& settings :
+         {models::SamplerSettings{.do_sample = true}, models::SamplerSettings{.do_sample = true, .top_k = 5},
+          models::SamplerSettings{.do_sample = true, .top_p = 0.5},
+          models::SamplerSettings{.do_sample = true, .typical_p = 0.5}})
         EXPECT_EQ(drawn(logits, settings, 5).begin()->first, 7);
     logits[9] = INFINITY;
     EXPECT_EQ(drawn(logits, {.do_sample = true}, 5).begin()->first, 9);
@@ -193,7 +196,7 @@ TEST(Sampler, SurvivesInfinitiesAndRefusesNan) {
 }
 
 TEST(Sampler, RefusesSettingsOutsideTheirRange) {
-    const auto refuse = [](const SamplerSettings& settings, const char* name) {
+    const auto refuse = [](const models::SamplerSettings& settings, const char* name) {
         testing::expect_error([&] { Sampler(settings, 10); }, {name});
     };
     refuse({.temperature = -1}, "temperature");

@@ -22,7 +22,7 @@ const std::string sentence_model = R"({"model_type": "bert", "architectures": ["
 class SentenceFolder : public ::testing::Test {
    protected:
     SentenceFolder() {
-        const TextModel model = testing::tiny_text_model(sentence_model, "wordpiece-bert");
+        const models::OpenedModel model = testing::tiny_text_model(sentence_model, "wordpiece-bert");
         models::save(*model.model, folder_.path());
         fs::copy_file(testing::golden_path("tokenizers/wordpiece-bert/tokenizer.json"), folder_ / "tokenizer.json");
     }

@@ -20,21 +20,21 @@ const char* const transformer = R"({"model_type": "marian", "d_model": 12, "enco
     "encoder_attention_heads": 2, "decoder_attention_heads": 3, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16,
     "pad_token_id": 3, "decoder_start_token_id": 3, "eos_token_id": 2, "initializer_range": 0.5})";
 
-TextModel tiny(const char* config, const std::string& tokenizer = "sentencepiece-unigram") {
-    TextModel model = testing::tiny_text_model(config, tokenizer);
-    model.settings = read_generation_settings({}, model.config);
+models::OpenedModel tiny(const char* config, const std::string& tokenizer = "sentencepiece-unigram") {
+    models::OpenedModel model = testing::tiny_text_model(config, tokenizer);
+    model.settings = models::read_generation_settings({}, model.config);
     return model;
 }
 
-std::vector<GeneratedText> translate(const TextModel& model, const GenerationSettings& settings,
+std::vector<GeneratedText> translate(const models::OpenedModel& model, const models::GenerationSettings& settings,
                                      std::vector<Prompt> prompts) {
     return Generator(model).generate({.prompts = std::move(prompts), .settings = settings}).texts;
 }
 
 TEST(Translator, ABatchIsItsTextsAndBeamsAreForBoth) {
     for (const char* config : {recurrent, transformer}) {
-        const TextModel model = tiny(config);
-        GenerationSettings settings = model.settings;
+        const models::OpenedModel model = tiny(config);
+        models::GenerationSettings settings = model.settings;
         settings.max_new_tokens = 6;
         for (const std::int64_t beams : {1, 2}) {
             settings.beams.count = beams;
@@ -49,7 +49,7 @@ TEST(Translator, ABatchIsItsTextsAndBeamsAreForBoth) {
 
 TEST(Translator, AnAlignmentGivesEveryWordAShareOfEveryWord) {
     for (const char* config : {recurrent, transformer}) {
-        const TextModel model = tiny(config);
+        const models::OpenedModel model = tiny(config);
         const Prompt prompt{.text = "the small house"};
         const auto translation = model.text().encode("das kleine Haus", false);
         const Alignment alignment = align(model, prompt, translation);
@@ -70,8 +70,8 @@ TEST(Translator, AnAlignmentGivesEveryWordAShareOfEveryWord) {
 }
 
 TEST(TranslationScore, ItsOwnTranslationsAreWorthAHundred) {
-    const TextModel model = tiny(transformer);
-    GenerationSettings settings = model.settings;
+    const models::OpenedModel model = tiny(transformer);
+    models::GenerationSettings settings = model.settings;
     settings.max_new_tokens = 8;
     const testing::TemporaryFolder folder;
     std::string own, other;

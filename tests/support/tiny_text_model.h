@@ -5,14 +5,14 @@
 
 #include "support/goldens.h"
 #include "support/tiny_config.h"
-#include "tessera/inference/text_model.h"
+#include "tessera/inference/prompt.h"
 #include "tessera/models/catalog.h"
 
 namespace tessera::testing {
 
 // `config` without its vocab_size, which is the tokenizer's.
-inline inference::TextModel tiny_text_model(const std::string& config, const std::string& tokenizer) {
-    inference::TextModel out;
+inline models::OpenedModel tiny_text_model(const std::string& config, const std::string& tokenizer) {
+    models::OpenedModel out;
     out.tokenizer = tokenizers::open_tokenizer(golden_path("tokenizers/" + tokenizer));
     formats::Json json = formats::Json::parse(config, "config.json");
     json.set("vocab_size", out.tokenizer->size());

@@ -62,8 +62,8 @@ void expect_the_same_tokens_afterwards(const std::vector<std::string>& settings)
         .set("sample", formats::Json::object().set("every", 40));
     Accuracy taught;
     run_session(read_recipe(resolve_recipe(std::move(recipe), settings, "test")), {.folder = folder / "out"},
-                {.on_sample = [&](const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t) {
-                    taught = answers_of(model, tokenizer);
+                {.on_sample = [&](const models::OpenedModel& model, std::int64_t) {
+                    taught = answers_of(*model.model, model.text());
                 }});
     ASSERT_EQ(taught.size(), 2u);
     const models::OpenedModel again =

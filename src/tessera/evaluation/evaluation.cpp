@@ -37,9 +37,10 @@ void check_classes(const training::Objective& objective, const models::Model& mo
 }
 
 Bleu bleu_of(const training::Recipe& recipe, const EvalOptions& options, std::int64_t most_pairs) {
-    const inference::TextModel model =
-        inference::open_text_model(options.model, recipe.tokenizer, options.device, inference::NeedsTokenizer::Yes);
-    inference::GenerationSettings settings = inference::settings_of(model);
+    const models::OpenedModel model = models::open_model(
+        options.model,
+        {.tokenizer = recipe.tokenizer, .device = options.device, .needs_tokenizer = models::NeedsTokenizer::Yes});
+    models::GenerationSettings settings = inference::settings_of(model);
     settings.sampler.do_sample = false;
     settings.beams.count = options.beams;
     const data::TextPairs pairs(data::files_ending(recipe.train_data, {".tsv", ".txt"}));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t usual_window = 1024, ignored = -100;
 
-std::int64_t window_for(const inference::TextModel& model, const ScoreOptions& options) {
+std::int64_t window_for(const models::OpenedModel& model, const ScoreOptions& options) {
     const std::int64_t context = model.model->context_length(), positions = model.model->longest_text();
     const std::int64_t usual = context > 0 ? std::min(context, usual_window) : usual_window;
     const std::int64_t window = options.window > 0 ? options.window : usual;
@@ -32,7 +32,7 @@ double Score::bits_per_character() const {
     return negative_log_likelihood / std::log(2.0) / static_cast<double>(characters);
 }
 
-Score score_text(const inference::TextModel& model, std::string_view text, const ScoreOptions& options) {
+Score score_text(const models::OpenedModel& model, std::string_view text, const ScoreOptions& options) {
     const NoGrad no_grad;
     model.model->require(models::Capability::Score, model.path.string());
     std::vector<std::int64_t> ids = model.text().encode(text);

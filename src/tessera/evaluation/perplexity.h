@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-#include "tessera/inference/text_model.h"
+#include "tessera/inference/prompt.h"
 
 namespace tessera::evaluation {
 
@@ -27,6 +27,6 @@ struct Score {
     double bits_per_character() const;
 };
 
-Score score_text(const inference::TextModel& model, std::string_view text, const ScoreOptions& options = {});
+Score score_text(const models::OpenedModel& model, std::string_view text, const ScoreOptions& options = {});
 
 }  // namespace tessera::evaluation

@@ -5,7 +5,7 @@
 
 namespace tessera::evaluation {
 
-evaluation::Bleu translation_score(const inference::TextModel& model, const inference::GenerationSettings& settings,
+evaluation::Bleu translation_score(const models::OpenedModel& model, const models::GenerationSettings& settings,
                                    const data::TextPairs& pairs, const TranslationScoreOptions& options) {
     // Texts of about one length go side by side, so that none waits for another.
     std::vector<std::int64_t> order(static_cast<std::size_t>(std::min(options.most_pairs, pairs.size())));
@@ -26,7 +26,7 @@ evaluation::Bleu translation_score(const inference::TextModel& model, const infe
             longest = std::max(longest, static_cast<std::int64_t>(prompt.ids.size()));
             prompts.push_back(std::move(prompt));
         }
-        inference::GenerationSettings limited = settings;
+        models::GenerationSettings limited = settings;
         if (!limited.max_new_tokens && !limited.max_length) limited.max_new_tokens = 2 * longest + 10;
         const std::vector<inference::GeneratedText> found =
             generator.generate({.prompts = std::move(prompts), .settings = limited}).texts;

@@ -17,7 +17,7 @@ struct TranslationScoreOptions {
 };
 
 // A text ends by itself, or where it is twice as long as its source and some more, unless the settings have a limit.
-evaluation::Bleu translation_score(const inference::TextModel& model, const inference::GenerationSettings& settings,
+evaluation::Bleu translation_score(const models::OpenedModel& model, const models::GenerationSettings& settings,
                                    const data::TextPairs& pairs, const TranslationScoreOptions& options = {});
 
 }  // namespace tessera::evaluation

@@ -37,8 +37,8 @@ class Search {
                  fitting_new_tokens(histories, context, options.max_new_tokens)),
           candidates_(scores.size(1)),
           weights_(static_cast<std::size_t>(scores.size(1))) {
-        check(options.beams.count >= 1 && options.beams.count <= most_beams, "beams: expected 1 to ", most_beams,
-              ", found ", options.beams.count);
+        check(options.beams.count >= 1 && options.beams.count <= models::most_beams, "beams: expected 1 to ",
+              models::most_beams, ", found ", options.beams.count);
         check(options.beams.returned >= 1 && options.beams.returned <= options.beams.count,
               "beams: ", options.beams.returned, " texts wanted of ", options.beams.count, " beams");
         check(options.max_new_tokens >= 1, "beams: expected at least 1 new token, found ", options.max_new_tokens);
@@ -108,7 +108,7 @@ class Search {
         const std::vector<Continuation> best = best_continuations(text, scores, vocabulary);
         bool any_goes_on = false;
         const bool takes_more =
-            text.finished.size() < width_ || options_.beams.early_stopping != EarlyStopping::WhenFull;
+            text.finished.size() < width_ || options_.beams.early_stopping != models::EarlyStopping::WhenFull;
         std::vector<Continuation> running;
         for (std::size_t rank = 0; rank < best.size(); ++rank) {
             const Continuation& next = best[rank];
@@ -171,9 +171,9 @@ class Search {
 
     bool can_improve(const Text& text) const {
         if (text.finished.size() < width_) return true;
-        if (options_.beams.early_stopping == EarlyStopping::WhenFull) return false;
+        if (options_.beams.early_stopping == models::EarlyStopping::WhenFull) return false;
         const double penalty = options_.beams.length_penalty;
-        const bool may_grow = options_.beams.early_stopping == EarlyStopping::Never && penalty > 0;
+        const bool may_grow = options_.beams.early_stopping == models::EarlyStopping::Never && penalty > 0;
         const std::int64_t length = may_grow ? text.longest : generated_;
         return text.running.front().score / std::pow(static_cast<double>(length), penalty) > text.finished.back().score;
     }

@@ -12,15 +12,11 @@
 
 namespace tessera::inference {
 
-using models::BeamSettings;
-using models::EarlyStopping;
-using models::most_beams;
-
 struct BeamOptions {
-    BeamSettings beams = {};
+    models::BeamSettings beams = {};
     std::int64_t max_new_tokens = 64;
     std::vector<std::int64_t> stop_ids = {};
-    LogitsRules rules = {};
+    models::LogitsRules rules = {};
     ContextRule context = {};
     std::int64_t prefill_chunk = 512;  // tokens of the prompt read at once; 0: all
     std::function<void(std::int64_t done, std::int64_t total)> on_prefill = {};  // told between these parts

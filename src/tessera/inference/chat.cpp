@@ -29,7 +29,7 @@ std::vector<ChatMessage> messages_of(const formats::Config& config) {
     return messages;
 }
 
-Prompt chat_prompt(const TextModel& model, const std::vector<ChatMessage>& messages) {
+Prompt chat_prompt(const models::OpenedModel& model, const std::vector<ChatMessage>& messages) {
     check(!model.text().chat_template.empty(), model.path.string(),
           ": no chat template (chat_template.jinja, or chat_template in tokenizer_config.json)");
     return {.text = tokenizers::render_chat(model.text(), to_json(messages)), .is_whole = true};
@@ -52,7 +52,7 @@ std::size_t first_shown(const std::vector<ChatMessage>& messages, std::int64_t m
                                  [&](std::size_t first) { return count(first) > most; });
 }
 
-Chat::Chat(const TextModel& model) : model_(model), generator_(model) {
+Chat::Chat(const models::OpenedModel& model) : model_(model), generator_(model) {
     check(!model.model->has_encoder(), model.path.string(), ": an encoder-decoder does not chat");
 }
 

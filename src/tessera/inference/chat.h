@@ -19,7 +19,7 @@ formats::Json to_json(const std::vector<ChatMessage>& messages);
 // The field `messages` of a saved conversation or of a request. Throws naming what is no message.
 std::vector<ChatMessage> messages_of(const formats::Config& config);
 // The messages in the model's chat template, up to where the assistant's answer begins. Throws where it has none.
-Prompt chat_prompt(const TextModel& model, const std::vector<ChatMessage>& messages);
+Prompt chat_prompt(const models::OpenedModel& model, const std::vector<ChatMessage>& messages);
 
 // Where turns begin: what a person says, with the answers to it.
 std::vector<std::size_t> turns_of(const std::vector<ChatMessage>& messages);
@@ -46,7 +46,7 @@ struct ChatAnswer {
 // has no template is asked the last message alone.
 class Chat {
    public:
-    explicit Chat(const TextModel& model);
+    explicit Chat(const models::OpenedModel& model);
 
     ChatAnswer answer(const ChatRequest& request, const OnPiece& on_piece = {});
 
@@ -54,7 +54,7 @@ class Chat {
     Prompt prompt_of(const std::vector<ChatMessage>& messages) const;
     std::int64_t tokens_of(const Prompt& prompt, std::size_t images) const;
 
-    const TextModel& model_;
+    const models::OpenedModel& model_;
     Generator generator_;
 };
 

@@ -22,7 +22,7 @@ struct Input {
     models::Batch batch = {};
 };
 
-Input about_images(const TextModel& model, const GenerationRequest& request) {
+Input about_images(const models::OpenedModel& model, const GenerationRequest& request) {
     std::vector<std::string> texts;
     for (const Prompt& prompt : request.prompts) {
         check(prompt.ids.empty(), "a prompt about images must be a text, not ids");
@@ -33,7 +33,7 @@ Input about_images(const TextModel& model, const GenerationRequest& request) {
     return {std::move(read.ids), std::move(read.batch)};
 }
 
-Input read(const TextModel& model, const GenerationRequest& request) {
+Input read(const models::OpenedModel& model, const GenerationRequest& request) {
     check(!request.prompts.empty(), "generate: there is no prompt");
     if (!request.images.empty()) return about_images(model, request);
     Input input;
@@ -49,7 +49,7 @@ Input read(const TextModel& model, const GenerationRequest& request) {
 }
 
 // A shift keeps the token that all texts begin with.
-std::int64_t kept_by_shift(const TextModel& model, const std::vector<Ids>& prompts) {
+std::int64_t kept_by_shift(const models::OpenedModel& model, const std::vector<Ids>& prompts) {
     std::optional<std::int64_t> first = model.settings.bos;
     if (model.tokenizer && model.tokenizer->special.bos) first = model.tokenizer->special.bos;
     const auto begins_so = [&](const Ids& ids) { return !ids.empty() && ids.front() == first; };
@@ -59,7 +59,7 @@ std::int64_t kept_by_shift(const TextModel& model, const std::vector<Ids>& promp
 // Tokens of all rows as they come, on their way to texts.
 class Texts {
    public:
-    Texts(const TextModel& model, const GenerationRequest& request, const std::vector<std::int64_t>& stop_ids,
+    Texts(const models::OpenedModel& model, const GenerationRequest& request, const std::vector<std::int64_t>& stop_ids,
           const std::vector<Ids>& prompts, const OnPiece& on_piece)
         : stop_ids_(stop_ids), on_piece_(on_piece), keeps_log_probabilities_(request.log_probabilities.has_value()) {
         std::sort(stop_ids_.begin(), stop_ids_.end());
@@ -160,11 +160,11 @@ void search(const models::Model& model, const Input& input, const BeamOptions& o
 
 }  // namespace
 
-Generator::Generator(const TextModel& model) : model_(model), cache_(*model.model, model.device) {}
+Generator::Generator(const models::OpenedModel& model) : model_(model), cache_(*model.model, model.device) {}
 
 GenerationResult Generator::generate(const GenerationRequest& request, const OnPiece& on_piece) {
     const NoGrad no_grad;
-    const GenerationSettings settings = request.settings ? *request.settings : settings_of(model_);
+    const models::GenerationSettings settings = request.settings ? *request.settings : settings_of(model_);
     const Input input = read(model_, request);
     const std::int64_t most =
         settings.most_new_tokens(prompt_length(*model_.model, input.batch), request.usual_new_tokens);
@@ -201,14 +201,14 @@ GenerationResult Generator::generate(const GenerationRequest& request, const OnP
     return texts.finished();
 }
 
-GenerationSettings settings_of(const TextModel& model) {
-    GenerationSettings settings = model.settings;
+models::GenerationSettings settings_of(const models::OpenedModel& model) {
+    models::GenerationSettings settings = model.settings;
     if (settings.stop_ids.empty() && model.tokenizer && model.tokenizer->special.eos)
         settings.stop_ids = {*model.tokenizer->special.eos};
     return settings;
 }
 
-bool looks_at_images(const TextModel& model) {
+bool looks_at_images(const models::OpenedModel& model) {
     const models::Vision* vision = models::architecture_of(model.config).vision;
     return vision && vision->prompt;
 }

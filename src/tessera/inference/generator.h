@@ -11,18 +11,18 @@
 
 #include "tessera/formats/image/image.h"
 #include "tessera/inference/prefix_cache.h"
-#include "tessera/inference/text_model.h"
+#include "tessera/inference/prompt.h"
 #include "tessera/inference/token_loop.h"
 
 namespace tessera::inference {
 
 struct GenerationRequest {
-    std::vector<Prompt> prompts = {};                 // continued side by side
-    std::span<const formats::Image> images = {};      // that each prompt is about; valid during the call
-    bool own_image = false;                           // each prompt is about the image at its place alone
-    std::optional<GenerationSettings> settings = {};  // none: settings_of the model
-    std::int64_t usual_new_tokens = 256;              // at most, where the settings do not say
-    std::vector<std::string> stops = {};              // texts to stop before
+    std::vector<Prompt> prompts = {};                         // continued side by side
+    std::span<const formats::Image> images = {};              // that each prompt is about; valid during the call
+    bool own_image = false;                                   // each prompt is about the image at its place alone
+    std::optional<models::GenerationSettings> settings = {};  // none: settings_of the model
+    std::int64_t usual_new_tokens = 256;                      // at most, where the settings do not say
+    std::vector<std::string> stops = {};                      // texts to stop before
     ContextRule context = {};
     // Whether log-probabilities are wanted: of the chosen token and of so many of the most probable ones.
     std::optional<std::int64_t> log_probabilities = {};
@@ -75,22 +75,22 @@ struct GenerationResult {
 // One at a time: a generator keeps the caches of its last lone prompt. The model must outlive it, and may be shared.
 class Generator {
    public:
-    explicit Generator(const TextModel& model);
+    explicit Generator(const models::OpenedModel& model);
 
     GenerationResult generate(const GenerationRequest& request, const OnPiece& on_piece = {});
     void clear_cache() { cache_.clear(); }
 
    private:
-    const TextModel& model_;
+    const models::OpenedModel& model_;
     PrefixCache cache_;
 };
 
 // What the model's files say of generating. They name the ids that end a text; where they do not, it is the tokenizer's
 // end of text.
-GenerationSettings settings_of(const TextModel& model);
+models::GenerationSettings settings_of(const models::OpenedModel& model);
 
 // Whether prompts are texts about images.
-bool looks_at_images(const TextModel& model);
+bool looks_at_images(const models::OpenedModel& model);
 
 // "stop", "length", "context" or "cancelled".
 const char* name_of(Ending ending);

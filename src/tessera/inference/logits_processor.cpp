@@ -19,7 +19,7 @@ void forbid(std::span<float> logits, const std::vector<std::int64_t>& ids) {
 
 }  // namespace
 
-LogitsProcessor::LogitsProcessor(LogitsRules rules, std::vector<std::int64_t> stop_ids, std::int64_t vocabulary,
+LogitsProcessor::LogitsProcessor(models::LogitsRules rules, std::vector<std::int64_t> stop_ids, std::int64_t vocabulary,
                                  std::int64_t max_new_tokens)
     : rules_(std::move(rules)),
       stop_ids_(std::move(stop_ids)),
@@ -43,7 +43,7 @@ bool LogitsProcessor::is_stop(std::int64_t id) const {
 }
 
 void LogitsProcessor::apply(std::span<float> logits, const History& history) {
-    for (const LogitBias& bias : rules_.logit_bias) logits[static_cast<std::size_t>(bias.id)] += bias.value;
+    for (const models::LogitBias& bias : rules_.logit_bias) logits[static_cast<std::size_t>(bias.id)] += bias.value;
     penalise(logits, history);
     forbid_repeated(logits, history);
     forbid_words(logits, history);

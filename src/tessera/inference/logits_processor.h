@@ -10,9 +10,6 @@
 
 namespace tessera::inference {
 
-using models::LogitBias;
-using models::LogitsRules;
-
 // The tokens of one row: its prompt's (of a decoder beside an encoder: its start), then those generated.
 struct History {
     std::vector<std::int64_t> ids = {};
@@ -21,7 +18,7 @@ struct History {
 
 class LogitsProcessor {
    public:
-    LogitsProcessor(LogitsRules rules, std::vector<std::int64_t> stop_ids, std::int64_t vocabulary,
+    LogitsProcessor(models::LogitsRules rules, std::vector<std::int64_t> stop_ids, std::int64_t vocabulary,
                     std::int64_t max_new_tokens);
 
     bool changes_nothing() const { return changes_nothing_; }
@@ -35,7 +32,7 @@ class LogitsProcessor {
     void forbid_stops(std::span<float> logits, const History& history) const;
     void force(std::span<float> logits, const History& history) const;
 
-    LogitsRules rules_;
+    models::LogitsRules rules_;
     std::vector<std::int64_t> stop_ids_;  // sorted
     struct BadWord {
         std::int64_t before;  // its last token but one; −1: it has only one

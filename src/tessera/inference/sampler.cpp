@@ -30,7 +30,7 @@ std::int64_t first_at(std::span<const float> logits, float value) {
 
 }  // namespace
 
-Sampler::Sampler(const SamplerSettings& settings, std::int64_t vocabulary)
+Sampler::Sampler(const models::SamplerSettings& settings, std::int64_t vocabulary)
     : settings_(settings), candidates_(settings.is_greedy() ? 0 : vocabulary) {
     settings_.check_values();
     if (!settings_.is_greedy()) weights_.resize(static_cast<std::size_t>(vocabulary));

@@ -12,8 +12,6 @@
 
 namespace tessera::inference {
 
-using models::SamplerSettings;
-
 struct TokenProbability {
     std::int64_t id = 0;
     double log_probability = 0;
@@ -21,13 +19,13 @@ struct TokenProbability {
 
 class Sampler {
    public:
-    Sampler(const SamplerSettings& settings, std::int64_t vocabulary);
+    Sampler(const models::SamplerSettings& settings, std::int64_t vocabulary);
 
     // Allocates nothing.
     std::int64_t choose(std::span<const float> logits, std::uint64_t row, std::uint64_t step);
 
    private:
-    SamplerSettings settings_;
+    models::SamplerSettings settings_;
     Candidates candidates_;
     std::vector<float> weights_;
 };

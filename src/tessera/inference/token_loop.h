@@ -15,8 +15,8 @@ namespace tessera::inference {
 struct GenerateOptions {
     std::int64_t max_new_tokens = 64;
     std::vector<std::int64_t> stop_ids = {};  // a row ends with the first of these
-    SamplerSettings sampler = {};             // the most probable token unless asked otherwise
-    LogitsRules rules = {};
+    models::SamplerSettings sampler = {};     // the most probable token unless asked otherwise
+    models::LogitsRules rules = {};
     ContextRule context = {};
     // Whether log-probabilities are wanted: of the chosen token and of so many of the most probable ones.
     std::optional<std::int64_t> log_probabilities = {};

@@ -57,7 +57,7 @@ std::vector<double> mean_weights(const std::vector<Tensor>& layers) {
 
 }  // namespace
 
-Alignment align(const TextModel& model, const Prompt& prompt, const Ids& translation) {
+Alignment align(const models::OpenedModel& model, const Prompt& prompt, const Ids& translation) {
     const NoGrad no_grad;
     check(!translation.empty(), "an empty translation has no alignment");
     const Ids source = ids_of(model, prompt);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/inference/text_model.h"
+#include "tessera/inference/prompt.h"
 
 namespace tessera::inference {
 
@@ -16,7 +16,7 @@ struct Alignment {
 // Reads the source and the tokens of its translation once more, with an eye on the attention between them: the mean of
 // all heads and layers. Tokens of one word are put together: what a word gets is the sum over its tokens, what it gives
 // the mean.
-Alignment align(const TextModel& model, const Prompt& prompt, const std::vector<std::int64_t>& translation);
+Alignment align(const models::OpenedModel& model, const Prompt& prompt, const std::vector<std::int64_t>& translation);
 
 // The alignment as a heat map with the words on both axes.
 std::string alignment_svg(const Alignment& alignment);

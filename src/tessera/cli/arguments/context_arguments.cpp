@@ -14,7 +14,7 @@ void ContextArguments::declare_shift(Arguments& parser) {
                 "at the context's end forget the older half of the text after its first token, and go on");
 }
 
-inference::ContextRule ContextArguments::rule(const inference::TextModel& model) const {
+inference::ContextRule ContextArguments::rule(const models::OpenedModel& model) const {
     check(!(shifts && goes_on), "--context-shift: --beyond-context says otherwise");
     const std::int64_t positions = model.model->longest_text(), context = model.model->context_length();
     const std::int64_t wanted = tokens.value_or(1);
@@ -33,7 +33,7 @@ inference::ContextRule ContextArguments::rule(const inference::TextModel& model)
     return rule;
 }
 
-std::string ContextArguments::name(const inference::TextModel& model) const {
+std::string ContextArguments::name(const models::OpenedModel& model) const {
     const std::int64_t most = goes_on ? model.model->longest_text() : model.model->context_length();
     return tokens && *tokens != most ? text_of("the context of ", *tokens, " tokens")
                                      : text_of("the model's context of ", most, " tokens");

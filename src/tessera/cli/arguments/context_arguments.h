@@ -10,7 +10,7 @@
 #include "tessera/cli/arguments/arguments.h"
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/inference/context_rule.h"
-#include "tessera/inference/text_model.h"
+#include "tessera/inference/prompt.h"
 
 namespace tessera::cli {
 
@@ -22,9 +22,9 @@ struct ContextArguments {
     void declare_shift(Arguments& parser);  // --context-shift
 
     // Wrong values are refused by name.
-    inference::ContextRule rule(const inference::TextModel& model) const;
+    inference::ContextRule rule(const models::OpenedModel& model) const;
     // "the model's context of 256 tokens"
-    std::string name(const inference::TextModel& model) const;
+    std::string name(const models::OpenedModel& model) const;
 };
 
 // Of a long prompt being read.

@@ -19,7 +19,7 @@ std::int64_t id_named(const std::string& text, const char* option, std::int64_t 
     return id;
 }
 
-inference::LogitBias bias_named(const std::string& text, std::int64_t vocabulary) {
+models::LogitBias bias_named(const std::string& text, std::int64_t vocabulary) {
     const std::size_t equals = text.find('=');
     std::size_t used = 0;
     float value = 0;
@@ -79,7 +79,7 @@ void GenerationArguments::declare_stops(Arguments& parser, std::int64_t fallback
     parser.flag("--ignore-stop", ignore_stop, "go on past the end-of-text token");
 }
 
-inference::GenerationSettings GenerationArguments::applied(const inference::TextModel& model) const {
+models::GenerationSettings GenerationArguments::applied(const models::OpenedModel& model) const {
     check_range("--temperature", temperature, 0, 1e6);
     check_range("--top-p", top_p, 1e-9, 1);
     check_range("--min-p", min_p, 0, 1);
@@ -93,7 +93,7 @@ inference::GenerationSettings GenerationArguments::applied(const inference::Text
           max_new.value_or(0));
     check(!top_k || *top_k >= 0, "--top-k: expected 0 (all) or more, found ", top_k.value_or(0));
     check(!seed || *seed >= 0, "--seed: expected 0 or more, found ", seed.value_or(0));
-    check(!beams || (*beams >= 1 && *beams <= inference::most_beams), "--beams: expected 1 to ", inference::most_beams,
+    check(!beams || (*beams >= 1 && *beams <= models::most_beams), "--beams: expected 1 to ", models::most_beams,
           ", found ", beams.value_or(0));
     check(!(beams && *beams > 1 && wants_sampling()), "--beams: a search with beams does not sample");
     check(!(greedy && wants_sampling() && temperature.value_or(1) != 0),
@@ -101,7 +101,7 @@ inference::GenerationSettings GenerationArguments::applied(const inference::Text
           "otherwise");
     for (const std::string& stop : stops) check(!stop.empty(), "--stop: the text is empty");
 
-    inference::GenerationSettings s = inference::settings_of(model);
+    models::GenerationSettings s = inference::settings_of(model);
     s.sampler.temperature = temperature.value_or(s.sampler.temperature);
     s.sampler.top_k = top_k.value_or(s.sampler.top_k);
     s.sampler.top_p = top_p.value_or(s.sampler.top_p);

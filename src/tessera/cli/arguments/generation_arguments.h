@@ -8,7 +8,7 @@
 
 #include "tessera/cli/arguments/arguments.h"
 #include "tessera/inference/generator.h"
-#include "tessera/inference/text_model.h"
+#include "tessera/inference/prompt.h"
 
 namespace tessera::cli {
 
@@ -25,7 +25,7 @@ struct GenerationArguments {
     void declare_stops(Arguments& parser, std::int64_t fallback_new);
 
     // The model's settings under these arguments; wrong values are refused by name.
-    inference::GenerationSettings applied(const inference::TextModel& model) const;
+    models::GenerationSettings applied(const models::OpenedModel& model) const;
     bool wants_sampling() const { return temperature || top_k || top_p || min_p || typical; }
 };
 

@@ -31,8 +31,10 @@ int chat_command(const std::vector<std::string>& arguments) {
     parser.flag("--no-stats", no_statistics, "do not tell the speed after each answer");
     parser.device(device);
     if (const auto status = parser.parse(arguments)) return *status;
-    const inference::TextModel model =
-        inference::open_text_model(folder, tokenizer, parse_device(device), inference::NeedsTokenizer::Yes, adapter);
+    const models::OpenedModel model = models::open_model(folder, {.tokenizer = tokenizer,
+                                                                  .adapter = adapter,
+                                                                  .device = parse_device(device),
+                                                                  .needs_tokenizer = models::NeedsTokenizer::Yes});
     check(!model.model->has_encoder(), folder, ": an encoder-decoder does not chat; see tessera translate");
     // Without a template, refused at once; who talks about images needs none.
     if (!inference::looks_at_images(model)) {

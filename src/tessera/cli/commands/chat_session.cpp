@@ -13,7 +13,6 @@ namespace tessera::cli {
 namespace {
 
 using inference::ChatMessage;
-using inference::TextModel;
 
 constexpr std::int64_t usual_answer = 1024;
 
@@ -48,7 +47,8 @@ void say(const std::string& line) {
 
 }  // namespace
 
-ChatSession::ChatSession(const TextModel& model, const GenerationArguments& how, const ContextArguments& context)
+ChatSession::ChatSession(const models::OpenedModel& model, const GenerationArguments& how,
+                         const ContextArguments& context)
     : model_(model),
       how_(how),
       context_arguments_(context),
@@ -85,7 +85,7 @@ void ChatSession::answer() {
     const bool sees = inference::looks_at_images(model_);
     check(!sees || !images_.empty(), "this model talks about images: show it one with /image PATH");
     asked_about_images_ = sees;
-    inference::GenerationSettings settings = settings_;
+    models::GenerationSettings settings = settings_;
     settings.sampler.seed += turn_++;
     const InterruptGuard guard;
     ReadingProgress reading;

@@ -13,7 +13,7 @@ namespace tessera::cli {
 
 class ChatSession {
    public:
-    ChatSession(const inference::TextModel& model, const GenerationArguments& how, const ContextArguments& context);
+    ChatSession(const models::OpenedModel& model, const GenerationArguments& how, const ContextArguments& context);
 
     // False: the person wants to leave.
     bool take(const std::string& text);
@@ -45,10 +45,10 @@ class ChatSession {
     [[noreturn]] void refuse(const inference::PromptTooLong& error) const;
     void tell_of_room(const inference::ChatAnswer& answer);
 
-    const inference::TextModel& model_;
+    const models::OpenedModel& model_;
     const GenerationArguments& how_;
     const ContextArguments& context_arguments_;
-    inference::GenerationSettings settings_;
+    models::GenerationSettings settings_;
     inference::ContextRule rule_;
     inference::Chat chat_;
     std::string system_;

@@ -6,7 +6,6 @@
 #include "tessera/cli/commands.h"
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/evaluation/evaluation.h"
-#include "tessera/inference/beam_search.h"
 #include "tessera/training/run/initial_model.h"
 
 namespace tessera::cli {
@@ -114,8 +113,8 @@ int eval_command(const std::vector<std::string>& arguments) {
     if (const auto status = parser.parse(arguments)) return *status;
     check(options.most_batches >= 0 && options.most_batches < (std::int64_t{1} << 31),
           "--batches: expected 0 or more, found ", options.most_batches);
-    check(options.beams >= 1 && options.beams <= inference::most_beams, "--beams: expected 1 to ",
-          inference::most_beams, ", found ", options.beams);
+    check(options.beams >= 1 && options.beams <= models::most_beams, "--beams: expected 1 to ", models::most_beams,
+          ", found ", options.beams);
     check(fs::exists(folder), folder, ": no such file or folder");
     const training::Recipe recipe = recipe_of(folder, data);
     options.model = folder;

@@ -23,9 +23,8 @@ namespace {
 using formats::Json;
 using inference::GeneratedText;
 using inference::GenerationResult;
-using inference::GenerationSettings;
-using inference::TextModel;
 using inference::TokenProbability;
+using models::GenerationSettings;
 
 struct GenerateArguments {
     std::string folder, tokenizer, adapter, device = "cpu";
@@ -73,7 +72,7 @@ std::vector<std::int64_t> parse_ids(const std::string& text) {
     }
 }
 
-std::vector<inference::Prompt> prompts_of(const GenerateArguments& given, const TextModel& model) {
+std::vector<inference::Prompt> prompts_of(const GenerateArguments& given, const models::OpenedModel& model) {
     std::vector<inference::Prompt> prompts;
     for (const std::string& ids : given.ids) prompts.push_back({.ids = parse_ids(ids)});
     for (const std::string& text : given.texts) {
@@ -86,7 +85,8 @@ std::vector<inference::Prompt> prompts_of(const GenerateArguments& given, const 
 }
 
 // Refused in the words of this command.
-void check_against(const GenerateArguments& given, const TextModel& model, const GenerationSettings& settings) {
+void check_against(const GenerateArguments& given, const models::OpenedModel& model,
+                   const GenerationSettings& settings) {
     check(given.texts.empty() || !given.images.paths.empty() || !inference::looks_at_images(model), model.path.string(),
           ": the model answers about an image, and there is none; --image PICTURE gives one");
     if (settings.beams.count > 1) {
@@ -98,7 +98,7 @@ void check_against(const GenerateArguments& given, const TextModel& model, const
 }
 
 [[noreturn]] void refuse(const inference::PromptTooLong& error, const GenerateArguments& given,
-                         const TextModel& model) {
+                         const models::OpenedModel& model) {
     const bool can_go_on = model.model->longest_text() == 0 && !given.context.goes_on;
     fail("the prompt has ", error.tokens, " tokens, more than ", given.context.name(model),
          inference::can_shift(*model.model) ? "; --context-shift leaves out the older half of it" : "",
@@ -130,7 +130,7 @@ class Printer {
 };
 
 // As it reads within a text: alone, a token may lose the space before it.
-std::optional<std::string> token_text(const TextModel& model, std::int64_t id) {
+std::optional<std::string> token_text(const models::OpenedModel& model, std::int64_t id) {
     if (!model.tokenizer || id >= model.tokenizer->size()) return std::nullopt;
     const std::int64_t twice[] = {id, id};
     const std::string alone = model.tokenizer->decode(std::span(twice).first(1));
@@ -138,13 +138,13 @@ std::optional<std::string> token_text(const TextModel& model, std::int64_t id) {
     return both.starts_with(alone) ? both.substr(alone.size()) : alone;
 }
 
-Json to_json(const TextModel& model, const TokenProbability& token) {
+Json to_json(const models::OpenedModel& model, const TokenProbability& token) {
     Json out = Json::object().set("id", token.id);
     if (const auto text = token_text(model, token.id)) out.set("token", *text);
     return out.set("logprob", token.log_probability);
 }
 
-Json to_json(const TextModel& model, const std::vector<inference::TokenLogProbabilities>& tokens) {
+Json to_json(const models::OpenedModel& model, const std::vector<inference::TokenLogProbabilities>& tokens) {
     Json list = Json::array();
     for (const inference::TokenLogProbabilities& token : tokens) {
         Json most = Json::array();
@@ -154,7 +154,7 @@ Json to_json(const TextModel& model, const std::vector<inference::TokenLogProbab
     return list;
 }
 
-void print_log_probabilities(const TextModel& model, const GeneratedText& answer) {
+void print_log_probabilities(const models::OpenedModel& model, const GeneratedText& answer) {
     const auto show = [&](std::int64_t id, double log_probability) {
         char number[32];
         std::snprintf(number, sizeof number, " %.4f", log_probability);
@@ -168,11 +168,11 @@ void print_log_probabilities(const TextModel& model, const GeneratedText& answer
     }
 }
 
-std::vector<data::Detection> detections_in(const TextModel& model, const GeneratedText& answer) {
+std::vector<data::Detection> detections_in(const models::OpenedModel& model, const GeneratedText& answer) {
     return data::read_detections(model.text().decode(answer.tokens));
 }
 
-void print_json(const GenerateArguments& given, const TextModel& model, const GenerationSettings& settings,
+void print_json(const GenerateArguments& given, const models::OpenedModel& model, const GenerationSettings& settings,
                 const GenerationResult& result, const std::vector<formats::Image>& images) {
     Json rows = Json::array(), texts = Json::array();
     for (const GeneratedText& answer : result.texts) {
@@ -204,7 +204,7 @@ void print_json(const GenerateArguments& given, const TextModel& model, const Ge
 }
 
 // A lone text stands there already.
-void print_text(const GenerateArguments& given, const TextModel& model, const GenerationResult& result) {
+void print_text(const GenerateArguments& given, const models::OpenedModel& model, const GenerationResult& result) {
     for (std::size_t row = 0; row < result.texts.size(); ++row) {
         const GeneratedText& answer = result.texts[row];
         if (result.texts.size() > 1) {
@@ -221,7 +221,7 @@ void print_text(const GenerateArguments& given, const TextModel& model, const Ge
 }
 
 // One line on standard error where texts have met the end of the context.
-void tell_of_context(const GenerateArguments& given, const TextModel& model, const GenerationResult& result) {
+void tell_of_context(const GenerateArguments& given, const models::OpenedModel& model, const GenerationResult& result) {
     const std::string context = given.context.name(model);
     if (result.forgotten > 0)
         std::fprintf(stderr, "went on past %s: %s older tokens were forgotten\n", context.c_str(),
@@ -236,8 +236,8 @@ void tell_of_context(const GenerateArguments& given, const TextModel& model, con
 }
 
 // Printing a lone text as it comes.
-GenerationResult generated(const GenerateArguments& given, const TextModel& model, const GenerationSettings& settings,
-                           const std::vector<formats::Image>& images) {
+GenerationResult generated(const GenerateArguments& given, const models::OpenedModel& model,
+                           const GenerationSettings& settings, const std::vector<formats::Image>& images) {
     ReadingProgress reading;
     const inference::GenerationRequest request{
         .prompts = prompts_of(given, model),
@@ -288,9 +288,12 @@ int generate_command(const std::vector<std::string>& arguments) {
         if (text == "-") text.assign(std::istreambuf_iterator<char>(std::cin), {});
     const std::vector<formats::Image> images = given.images.read();
     const bool needs_text = !given.texts.empty() || !given.how.stops.empty();
-    const TextModel model = inference::open_text_model(
-        given.folder, given.tokenizer, parse_device(given.device),
-        needs_text ? inference::NeedsTokenizer::Yes : inference::NeedsTokenizer::No, given.adapter);
+    const models::OpenedModel model = models::open_model(
+        given.folder,
+        {.tokenizer = given.tokenizer,
+         .adapter = given.adapter,
+         .device = parse_device(given.device),
+         .needs_tokenizer = needs_text ? models::NeedsTokenizer::Yes : models::NeedsTokenizer::No});
     const GenerationSettings settings = given.how.applied(model);
     const GenerationResult result = generated(given, model, settings, images);
     if (about_images) {  // boxes are words of the answer; all of a batch are drawn onto one image

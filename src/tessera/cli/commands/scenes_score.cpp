@@ -13,7 +13,7 @@ namespace tessera::cli {
 namespace {
 
 // The most probable answers, token by token.
-std::vector<std::string> answers_of(const inference::TextModel& model, const std::vector<scenes::Scene>& scenes) {
+std::vector<std::string> answers_of(const models::OpenedModel& model, const std::vector<scenes::Scene>& scenes) {
     constexpr std::int64_t longest_answer = 96;
     std::vector<formats::Image> images;
     for (const scenes::Scene& scene : scenes) images.push_back(scene.image);
@@ -61,8 +61,8 @@ int scenes_score_command(const std::vector<std::string>& arguments) {
     check(count > 0 && batch > 0 && shown >= 0,
           "scenes score: expected a --count and --batch from 1 and a --show from 0");
     const scenes::Scenes set{std::filesystem::path(file)};
-    const inference::TextModel model =
-        inference::open_text_model(folder, {}, parse_device(device_name), inference::NeedsTokenizer::Yes);
+    const models::OpenedModel model = models::open_model(
+        folder, {.device = parse_device(device_name), .needs_tokenizer = models::NeedsTokenizer::Yes});
     count = std::min(count, set.size());
     evaluation::SceneScores scores;
     Progress progress("answering", static_cast<double>(count), "scenes");

@@ -32,8 +32,9 @@ int score_command(const std::vector<std::string>& arguments) {
 
     const MappedFile text(file);
     formats::check_is_text({reinterpret_cast<const char*>(text.data()), text.bytes()}, file);
-    const inference::TextModel model =
-        inference::open_text_model(folder, tokenizer, parse_device(device), inference::NeedsTokenizer::Yes);
+    const models::OpenedModel model = models::open_model(
+        folder,
+        {.tokenizer = tokenizer, .device = parse_device(device), .needs_tokenizer = models::NeedsTokenizer::Yes});
     const std::int64_t context = model.model->context_length(), positions = model.model->longest_text();
     check(context == 0 || options.window <= context || (options.beyond_context && positions == 0),
           "--window: ", options.window, " tokens, but the model's context is ", context,

@@ -55,30 +55,6 @@ std::string accuracy_of(const training::Accuracy& answers) {
                        with_separators(answers.total));
 }
 
-// A model that a run owns, as one to generate with, for as long as this lives.
-class LentModel {
-   public:
-    LentModel(const models::Model& model, const tokenizers::Tokenizer& tokenizer, Device device)
-        : model_{.path = model.config.source(),
-                 .config = model.config,
-                 .tokenizer = {std::shared_ptr<void>(), &tokenizer},
-                 .device = device} {
-        const bool is_said = model.generation_config.is_object();
-        const formats::Config how(is_said ? model.generation_config : formats::Json::object(),
-                                  "generation_config.json");
-        model_.settings = inference::read_generation_settings(how, model.config);
-        model_.model.reset(const_cast<models::Model*>(&model));  // last: what throws above must not free it
-    }
-    ~LentModel() { static_cast<void>(model_.model.release()); }
-    LentModel(const LentModel&) = delete;
-    LentModel& operator=(const LentModel&) = delete;
-
-    const inference::TextModel& text_model() const { return model_; }
-
-   private:
-    inference::TextModel model_;
-};
-
 class Display {
    public:
     Display(const training::Recipe& recipe, const training::SessionOptions& options, bool quiet)
@@ -115,8 +91,7 @@ class Display {
         events.on_validation = [this](std::int64_t step, const training::Evaluation& result) {
             say(fmt::format("step {}: validation loss {:.4f}{}", step, result.loss, accuracy_of(result.answers)));
         };
-        events.on_sample = [this](const models::Model& model, const tokenizers::Tokenizer& tokenizer,
-                                  std::int64_t step) { sample(model, tokenizer, step); };
+        events.on_sample = [this](const models::OpenedModel& model, std::int64_t step) { sample(model, step); };
         return events;
     }
 
@@ -178,11 +153,11 @@ class Display {
         std::fflush(stdout);
     }
 
-    void sample(const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t step) {
+    void sample(const models::OpenedModel& model, std::int64_t step) {
         if (quiet_) return;
         say(fmt::format("step {}:", step));
         try {
-            std::istringstream lines(recipe_.sample_prompt + continuation(model, tokenizer));
+            std::istringstream lines(recipe_.sample_prompt + continuation(model));
             for (std::string line; std::getline(lines, line);) say("    " + one_line(line));
         } catch (const inference::PromptTooLong& error) {  // no reason to end the run, as the next
             say(fmt::format("    no sample: sample.prompt has {} tokens, and the model's context is {}", error.tokens,
@@ -193,16 +168,15 @@ class Display {
     }
 
     // What the model says after the recipe's sample.prompt, the most probable token each time.
-    std::string continuation(const models::Model& model, const tokenizers::Tokenizer& tokenizer) const {
-        inference::Prompt prompt{.ids = tokenizer.encode(recipe_.sample_prompt)};
-        if (prompt.ids.empty()) prompt.ids = {tokenizer.special.bos.value_or(tokenizer.special.eos.value_or(0))};
-        const LentModel lent(model, tokenizer, device_);
-        inference::GenerationRequest request{.prompts = {prompt},
-                                             .settings = inference::settings_of(lent.text_model())};
+    std::string continuation(const models::OpenedModel& model) const {
+        const tokenizers::SpecialTokens& special = model.text().special;
+        inference::Prompt prompt{.ids = model.text().encode(recipe_.sample_prompt)};
+        if (prompt.ids.empty()) prompt.ids = {special.bos.value_or(special.eos.value_or(0))};
+        inference::GenerationRequest request{.prompts = {prompt}, .settings = inference::settings_of(model)};
         request.settings->max_new_tokens = recipe_.sample_tokens;
         request.settings->sampler.do_sample = false;
         request.settings->beams.count = 1;
-        return inference::Generator(lent.text_model()).generate(request).texts[0].text;
+        return inference::Generator(model).generate(request).texts[0].text;
     }
 
     void say(const std::string& line) const {
@@ -250,9 +224,9 @@ int train_with_display(const training::Recipe& recipe, const training::SessionOp
         std::printf("%s\n", out.dump().c_str());
         return 0;
     }
-    const std::string folder = options.folder.string();
-    std::printf("%s: %s; try: tessera %s\n", folder.c_str(), outcome(result).c_str(),
-                next_command(training::find_objective(recipe.objective), folder).c_str());
+    const std::string folder = one_line(options.folder.string());
+    fmt::print("{}: {}; try: tessera {}\n", folder, outcome(result),
+               next_command(training::find_objective(recipe.objective), folder));
     return 0;
 }
 

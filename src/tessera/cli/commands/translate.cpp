@@ -17,12 +17,10 @@
 namespace tessera::cli {
 namespace {
 
-using inference::TextModel;
-
 constexpr std::size_t batch_size = 8;
 
 // What a model was trained to be asked: the text before the text.
-std::string prefix_of(const TextModel& model, const std::string& task) {
+std::string prefix_of(const models::OpenedModel& model, const std::string& task) {
     if (task.empty()) return {};
     const models::Config tasks = model.config.section_or_empty("task_specific_params");
     std::string known;
@@ -60,11 +58,12 @@ int translate_command(const std::vector<std::string>& arguments) {
     if (const auto status = parser.parse(arguments)) return *status;
     if (given.empty() && files.empty()) return parser.refuse("TEXT is missing");
     if (!alignment.empty()) check_output_file(alignment, "<svg", {folder});
-    const TextModel model =
-        inference::open_text_model(folder, tokenizer, parse_device(device), inference::NeedsTokenizer::Yes);
+    const models::OpenedModel model = models::open_model(
+        folder,
+        {.tokenizer = tokenizer, .device = parse_device(device), .needs_tokenizer = models::NeedsTokenizer::Yes});
     check(model.model->has_encoder(), folder, ": model_type '", model.config.text("model_type", "?"),
           "' has no encoder; see tessera generate");
-    const inference::GenerationSettings settings = how.applied(model);
+    const models::GenerationSettings settings = how.applied(model);
     const inference::ContextRule rule = context.rule(model);
     const std::string before = prefix_of(model, task) + prefix;
     const std::vector<std::string> texts = input_texts(given, files);

@@ -232,7 +232,7 @@ class Session {
         if (events_.on_step) events_.on_step(report, objective_->unit());
         if (is_due(recipe_.evaluate_every)) evaluate();
         if (is_due(recipe_.sample_every) && events_.on_sample && start_.tokenizer)
-            events_.on_sample(*start_.model, *start_.tokenizer, trainer_->steps());
+            events_.on_sample(start_, trainer_->steps());
         if (is_due(recipe_.save_every) || (recipe_.save_every > 0 && trainer_->finished())) {
             save_checkpoint();
             folder_.prune(recipe_.save_keep);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "tessera/models/opened_model.h"
 #include "tessera/training/objectives/objective.h"
 #include "tessera/training/recipe/resumed_recipe.h"
 #include "tessera/training/run/trainer.h"
@@ -21,8 +22,7 @@ struct SessionEvents {
     std::function<void(const models::Model& model, const Trainer& trainer)> on_start = {};
     std::function<void(const StepReport& report, const char* unit)> on_step = {};
     std::function<void(std::int64_t step, const Evaluation& result)> on_validation = {};
-    std::function<void(const models::Model& model, const tokenizers::Tokenizer& tokenizer, std::int64_t step)>
-        on_sample = {};
+    std::function<void(const models::OpenedModel& model, std::int64_t step)> on_sample = {};
 };
 
 struct SessionOptions {

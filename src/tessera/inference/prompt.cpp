@@ -1,10 +1,10 @@
-#include "tessera/inference/text_model.h"
+#include "tessera/inference/prompt.h"
 
 #include "tessera/inference/generator.h"
 
 namespace tessera::inference {
 
-std::vector<std::int64_t> ids_of(const TextModel& model, const Prompt& prompt) {
+std::vector<std::int64_t> ids_of(const models::OpenedModel& model, const Prompt& prompt) {
     if (!prompt.ids.empty()) return prompt.ids;
     std::vector<std::int64_t> ids = model.text().encode(prompt.text, !prompt.is_whole);
     if (!ids.empty()) return ids;
@@ -13,7 +13,7 @@ std::vector<std::int64_t> ids_of(const TextModel& model, const Prompt& prompt) {
     return {*first};
 }
 
-models::Batch batch_for(const TextModel& model, const std::vector<Prompt>& prompts) {
+models::Batch batch_for(const models::OpenedModel& model, const std::vector<Prompt>& prompts) {
     std::vector<std::vector<std::int64_t>> ids;
     for (const Prompt& prompt : prompts) ids.push_back(ids_of(model, prompt));
     const bool has_encoder = model.model->has_encoder();
