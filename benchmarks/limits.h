@@ -1,4 +1,4 @@
-// What this machine can do at best, measured once a process: the lines that other figures are held against.
+// Limits of this machine, measured once a process: the lines that other figures are held against.
 #pragma once
 
 #include <string>

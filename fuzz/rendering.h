@@ -1,4 +1,4 @@
-// What holds for every template: it ends in a text or in one Error, within its limits; it takes no more memory than it
+// Properties of every template: it ends in a text or in one Error, within its limits; it takes no more memory than it
 // was charged for and no more time than its steps; rendered again it gives the same.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What holds for every tokenizer and text: ids are the same in parts, ids are within the vocabulary, streamed pieces
+// Properties of every tokenizer and text: ids are the same in parts, ids are within the vocabulary, streamed pieces
 // are whole characters, and together they are the decoded text.
 #pragma once
 

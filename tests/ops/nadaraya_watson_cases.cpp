@@ -49,7 +49,7 @@ struct NamedKernel {
     ops::PoolingKernel kernel;
 };
 
-const RegisterCases kernel_pooling_cases{[](Cases& out) {
+const RegisterCases nadaraya_watson_cases{[](Cases& out) {
     const NamedKernel kernels[] = {{"gaussian", ops::PoolingKernel::Gaussian},
                                    {"boxcar", ops::PoolingKernel::Boxcar},
                                    {"epanechnikov", ops::PoolingKernel::Epanechnikov}};

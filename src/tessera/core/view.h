@@ -1,4 +1,4 @@
-// What a kernel sees of a tensor: pointer, shape, strides, dtype, device. Light enough for every .cu file.
+// A tensor as a kernel sees it: pointer, shape, strides, dtype, device. Light enough for every .cu file.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is no text: files that are offered as one by mistake.
+// Binary data that is offered as text by mistake.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What reading and writing a safetensors header share.
+// The header of a safetensors file, for reading and writing.
 #pragma once
 
 #include <array>

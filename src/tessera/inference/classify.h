@@ -1,4 +1,4 @@
-// What an image shows and what kind of text a text is: the classes a model was trained on, or for images any labels put
+// Classification of images and texts: the classes a model was trained on, or for images any labels put
 // to the model as texts (zero-shot).
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a masked language model puts into the gaps of a text.
+// Filling the gaps of a text with a masked language model.
 #pragma once
 
 #include <string>

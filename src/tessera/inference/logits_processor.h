@@ -1,4 +1,4 @@
-// What changes a model's logits before a token is chosen, in the reference's order (transformers' logits processors):
+// Changes of a model's logits before a token is chosen, in the reference's order (transformers' logits processors):
 // bias, penalties, forbidden repetitions and words, the shortest text, forced first and last tokens.
 #pragma once
 

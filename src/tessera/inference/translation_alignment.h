@@ -1,4 +1,4 @@
-// What each word of a translation looked at.
+// The alignment of a translation: which source words each of its words attended to.
 #pragma once
 
 #include <string>

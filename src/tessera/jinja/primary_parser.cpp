@@ -1,4 +1,4 @@
-// What operators stand between: names, literals and brackets, with what follows them: . [] () | and is. And targets.
+// Operands of expressions: names, literals and brackets, with what follows them: . [] () | and is. And targets.
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -1,4 +1,4 @@
-// What one rendering may still use, and what it must keep: budgets, the clock, and the objects that can refer to
+// The state of one rendering: budgets, the clock, and the objects that can refer to
 // themselves.
 //
 // Everything that a template can have done is paid for here, by the bytes that it touches: before it is done, or while

@@ -1,4 +1,5 @@
-// What a template says: expressions and statements. Names are numbers: the place in the template's list of names.
+// The syntax tree of a template: expressions and statements. Names are numbers: the place in the template's list of
+// names.
 #pragma once
 
 #include <memory>

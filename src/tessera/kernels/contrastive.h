@@ -1,4 +1,4 @@
-// What the contrastive losses need besides matrix products. Rows have stride 1 in every view.
+// Kernels of the contrastive losses, besides matrix products. Rows have stride 1 in every view.
 #pragma once
 
 #include "tessera/kernels/slot.h"

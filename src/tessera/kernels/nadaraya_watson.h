@@ -25,6 +25,6 @@ inline Slot<void(const NadarayaWatson& pooling)> nadaraya_watson{"nadaraya_watso
 // The boxcar is flat wherever it has a slope: its gradients are zero.
 inline Slot<void(const NadarayaWatson& pooling, const View& weights_gradient, const View& queries_gradient,
                  const View& keys_gradient)>
-    kernel_pooling_backward{"kernel_pooling_backward"};
+    nadaraya_watson_backward{"nadaraya_watson_backward"};
 
 }  // namespace tessera::kernels

@@ -1,4 +1,4 @@
-// What a family's file tells the catalog of itself, at its end:
+// The registration of a family, at the end of its file:
 //
 //     static const RegisterArchitecture register_x({"model_type", "Authors, Title, year", x});
 //

@@ -1,4 +1,4 @@
-// What every model of the catalog offers: logits and a loss from a batch, and token-by-token decoding where it
+// The interface of every model: logits and a loss from a batch, and token-by-token decoding where it
 // generates text. A model is built without memory (its parameters are deferred) from the fields of a config.json.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What an attention mask of ones and zeros says about each row of a batch: where its tokens begin and end, and which
+// Padding of a batch, from an attention mask of ones and zeros: where its tokens begin and end, and which
 // position each has.
 #pragma once
 

@@ -79,7 +79,7 @@ bool has_name_part(const WeightTable& table, const std::string& ours, const std:
     const auto fits = [](const std::string& one, const std::string& pattern) {
         return pattern == "*" || one == pattern;
     };
-    for (const std::string& name : {stored, running_name(table, stored), newest_name(table, stored)}) {
+    for (const std::string& name : {stored, module_alias(table, stored), newest_name(table, stored)}) {
         const std::vector<std::string> parts = parts_of(name);
         if (std::search(parts.begin(), parts.end(), wanted.begin(), wanted.end(), fits) != parts.end()) return true;
     }

@@ -1,4 +1,4 @@
-// What the Hub calls a model's parameters: the names in its checkpoints, by which recipes freeze them and set their
+// The Hub's names of a model's parameters: those in its checkpoints, by which recipes freeze them and set their
 // rates.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the files of a model's weights hold, from their headers: how much of each dtype.
+// Contents of a model's weight files, from their headers: how much of each dtype.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a model costs, without its weights: parameters by part, memory of its cache, floating-point operations per
+// The cost of a model, without its weights: parameters by part, memory of its cache, floating-point operations per
 // token, and a drawing of its blocks.
 #pragma once
 

@@ -258,7 +258,7 @@ void add_part(WeightTable& whole, const WeightTable& part, const std::string& ou
 
 std::string canonical_name(const WeightTable& table, const std::string& name) {
     std::string canonical = name;
-    for (const auto* list : {&table.running, &table.aliases})
+    for (const auto* list : {&table.module_aliases, &table.aliases})
         for (const auto& [other, ours] : *list)
             if (const auto at = canonical.find(other); at != std::string::npos)
                 canonical.replace(at, other.size(), ours);
@@ -284,16 +284,16 @@ std::string renamed_back(const std::string& name, const std::vector<std::pair<st
 
 }  // namespace
 
-std::string running_name(const WeightTable& table, const std::string& name) {
-    return renamed_back(name, table.running);
+std::string module_alias(const WeightTable& table, const std::string& name) {
+    return renamed_back(name, table.module_aliases);
 }
 
 std::string newest_name(const WeightTable& table, const std::string& name) {
-    return renamed_back(renamed_back(name, table.aliases), table.running);
+    return renamed_back(renamed_back(name, table.aliases), table.module_aliases);
 }
 
 bool is_called(const WeightTable& table, const std::string& name, const std::string& end) {
-    for (const std::string& one : {name, running_name(table, name), newest_name(table, name)})
+    for (const std::string& one : {name, module_alias(table, name), newest_name(table, name)})
         if (one == end || one.ends_with(text_of(".", end))) return true;
     return false;
 }

@@ -34,7 +34,7 @@ struct WeightTable {
     std::vector<std::string> ignored = {};
     // What the reference calls the modules while they run, and adapters are named by, where checkpoints kept older
     // names: parts of names → as here. Replaced before anything is looked up; the other way round from the last on.
-    std::vector<std::pair<std::string, std::string>> running = {};
+    std::vector<std::pair<std::string, std::string>> module_aliases = {};
     // Parts of names as other versions of the reference write them → as here; replaced after those.
     std::vector<std::pair<std::string, std::string>> aliases = {};
     // Tensors that checkpoints may lack; the model is built with values for them.

@@ -1,4 +1,4 @@
-// What varies from call to call and is passed down, never stored: so a module is const and shared between requests.
+// The context of a call, passed down and never stored: so a module is const and shared between requests.
 #pragma once
 
 #include <vector>

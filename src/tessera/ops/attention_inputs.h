@@ -1,4 +1,4 @@
-// What the attention ops share in preparing tensors for the kernels.
+// Preparation of the attention ops' tensors for the kernels.
 #pragma once
 
 #include "tessera/ops/compute_dtype.h"

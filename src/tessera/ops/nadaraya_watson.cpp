@@ -36,9 +36,9 @@ Tensor pooling_weights(const Tensor& queries, const Tensor& keys, PoolingKernel 
     kernels::nadaraya_watson.on(q.device())({kernel, width, q.view(), k.view(), weights.view()});
     return record("nadaraya_watson", weights.to(given), {queries, keys}, [=](const Tensor& gradient) -> Gradients {
         const Tensor queries_gradient = q.empty_like(), keys_gradient = k.empty_like();
-        kernels::kernel_pooling_backward.on(q.device())({kernel, width, q.view(), k.view(), weights.view()},
-                                                        gradient.to(dtype).contiguous().view(), queries_gradient.view(),
-                                                        keys_gradient.view());
+        kernels::nadaraya_watson_backward.on(q.device())({kernel, width, q.view(), k.view(), weights.view()},
+                                                         gradient.to(dtype).contiguous().view(),
+                                                         queries_gradient.view(), keys_gradient.view());
         return {queries_gradient.to(given), keys_gradient.to(given)};
     });
 }

@@ -1,4 +1,4 @@
-// What stands behind a scene: plain, a gradient, noise, stripes or checks, light or dark, of colours that what is shown
+// The background of a scene: plain, a gradient, noise, stripes or checks, light or dark, of colours that what is shown
 // stands out from.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a scene is to show, before anything has a place: names drawn so that a task's answers are spread evenly.
+// The plan of a scene, before anything has a place: names drawn so that a task's answers are spread evenly.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What is asked about a scene, and the exact answer, in the forms that PaliGemma was trained on (Beyer et al. 2024):
+// Questions about a scene and their exact answers, in the forms that PaliGemma was trained on (Beyer et al. 2024):
 //
 //     caption en                              a dog left of a red square · two dogs and a cup · a bee, a key and a bus
 //     answer en how many dogs are there?      2

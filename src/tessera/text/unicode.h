@@ -1,4 +1,4 @@
-// What the Unicode standard says of a character, and the normal forms of a text (UAX #15), from utf8proc's tables.
+// Unicode properties of characters, and the normal forms of a text (UAX #15), from utf8proc's tables.
 #pragma once
 
 #include <string>

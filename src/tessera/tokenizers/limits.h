@@ -1,6 +1,6 @@
-// What a tokenizer's file may ask for. Loading takes time in proportion to the file and a small multiple of its bytes;
-// encoding and decoding take a time in proportion to the text that these numbers bound (text_work.h). Real files stay
-// far below all of them; one that does not is an error that names the field.
+// Limits on what a tokenizer's file may ask for. Loading takes time in proportion to the file and a small multiple of
+// its bytes; encoding and decoding take a time in proportion to the text that these numbers bound (text_work.h). Real
+// files stay far below all of them; one that does not is an error that names the field.
 #pragma once
 
 #include <cstddef>

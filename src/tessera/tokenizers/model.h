@@ -1,4 +1,4 @@
-// What a tokenizer's algorithm is to the rest: a word becomes ids.
+// The interface of a tokenizer's algorithm: a word becomes ids.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is done for one text, charged as it is done: steps of patterns and matching, and bytes that a text grows to.
+// The work done for one text, charged as it is done: steps of patterns and matching, and bytes that a text grows to.
 // Both are bounded by the text's length (limits.h), so that no file can make a tokenizer take the square of it, or
 // more.
 #pragma once

@@ -1,4 +1,4 @@
-// What stands beside a tokenizer in a folder of the Hub: tokenizer_config.json, special_tokens_map.json and
+// Files beside a tokenizer in a folder of the Hub: tokenizer_config.json, special_tokens_map.json and
 // chat_template.jinja name the tokens with a part to play and the chat template.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a person is told when a command ends by an exception.
+// The message for a command that ends by an exception.
 #pragma once
 
 #include <exception>

@@ -10,7 +10,7 @@
 namespace tessera::cli {
 namespace {
 
-std::int64_t id_named(const std::string& text, const char* option, std::int64_t vocabulary) {
+std::int64_t parse_id(const std::string& text, const char* option, std::int64_t vocabulary) {
     std::int64_t id = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
     check(error == std::errc() && end == text.data() + text.size() && id >= 0, option, ": '", text,
@@ -19,7 +19,7 @@ std::int64_t id_named(const std::string& text, const char* option, std::int64_t 
     return id;
 }
 
-models::LogitBias bias_named(const std::string& text, std::int64_t vocabulary) {
+models::LogitBias parse_logit_bias(const std::string& text, std::int64_t vocabulary) {
     const std::size_t equals = text.find('=');
     std::size_t used = 0;
     float value = 0;
@@ -30,7 +30,7 @@ models::LogitBias bias_named(const std::string& text, std::int64_t vocabulary) {
     }
     check(equals != text.npos && used > 0 && equals + 1 + used == text.size(), "--logit-bias: '", text,
           "' is not ID=NUMBER, such as 17=-100");
-    return {id_named(text.substr(0, equals), "--logit-bias", vocabulary), value};
+    return {parse_id(text.substr(0, equals), "--logit-bias", vocabulary), value};
 }
 
 // Wrong values are the caller's, so the error names the option.
@@ -112,7 +112,7 @@ models::GenerationSettings GenerationArguments::applied(const models::OpenedMode
     s.rules.repetition_penalty = repetition_penalty.value_or(s.rules.repetition_penalty);
     s.rules.presence_penalty = presence_penalty.value_or(0);
     s.rules.frequency_penalty = frequency_penalty.value_or(0);
-    for (const std::string& bias : logit_bias) s.rules.logit_bias.push_back(bias_named(bias, model.vocabulary()));
+    for (const std::string& bias : logit_bias) s.rules.logit_bias.push_back(parse_logit_bias(bias, model.vocabulary()));
     s.beams.count = beams.value_or(wants_sampling() || greedy ? 1 : s.beams.count);
     s.beams.returned = 1;
     s.beams.length_penalty = length_penalty.value_or(s.beams.length_penalty);
@@ -122,7 +122,7 @@ models::GenerationSettings GenerationArguments::applied(const models::OpenedMode
                      s.beams.count > 1 ? "a search with beams does not sample"
                                        : "the most probable token is taken each time; --temperature 0.8 samples");
     if (ignore_stop) s.stop_ids.clear();
-    for (const std::string& id : stop_ids) s.stop_ids.push_back(id_named(id, "--stop-id", model.vocabulary()));
+    for (const std::string& id : stop_ids) s.stop_ids.push_back(parse_id(id, "--stop-id", model.vocabulary()));
     return s;
 }
 

@@ -1,4 +1,4 @@
-// What --help prints of a command: its usage, what it takes, what happens without each option, and an example.
+// The page that --help prints: its usage, what it takes, what happens without each option, and an example.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a person may have meant who typed something that is not there.
+// Suggestions for a misspelt name.
 #pragma once
 
 #include <string>

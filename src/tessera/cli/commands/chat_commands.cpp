@@ -1,4 +1,4 @@
-// What can be said in a chat beside messages. Each command says what it has done.
+// Commands of a chat (/undo, /save, …). Each confirms what it has done.
 #include <algorithm>
 #include <cstdio>
 

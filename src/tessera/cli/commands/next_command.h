@@ -1,4 +1,4 @@
-// What can be done with a model that has just been made.
+// The command to try next with a model that has just been made.
 #pragma once
 
 #include <string>

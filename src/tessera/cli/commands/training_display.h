@@ -1,4 +1,4 @@
-// What a person sees of a training run: one line that is drawn anew, or a line now and then where output is no
+// The display of a training run: one line that is drawn anew, or a line now and then where output is no
 // terminal.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a person types on a terminal before Enter: one line or several, where the cursor is, and what was sent before.
+// The input line of a terminal before Enter: one line or several, where the cursor is, and what was sent before.
 // Knows characters of UTF-8, not the screen.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a command writes: standard output, which may be full or closed, and single files, which must not take the place
+// A command's outputs: standard output, which may be full or closed, and single files, which must not take the place
 // of what a person keeps. Whole folders are formats/output_folder.h.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a person sees: colours and progress on a terminal, plain text elsewhere.
+// Output for people: colours and progress on a terminal, plain text elsewhere.
 #pragma once
 
 #include <chrono>

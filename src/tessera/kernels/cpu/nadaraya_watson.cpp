@@ -122,14 +122,14 @@ void backward(const NadarayaWatson& pooling, const View& weights_gradient, const
     });
 }
 
-void kernel_pooling_on_cpu(const NadarayaWatson& pooling) {
+void nadaraya_watson_on_cpu(const NadarayaWatson& pooling) {
     const DType dtype = pooling.weights.dtype;
     check(dtype == DType::F32 || dtype == DType::F64, "nadaraya_watson: needs f32 or f64, not ", dtype);
     dtype == DType::F32 ? forward<float>(pooling) : forward<double>(pooling);
 }
 
-void kernel_pooling_backward_on_cpu(const NadarayaWatson& pooling, const View& weights_gradient,
-                                    const View& queries_gradient, const View& keys_gradient) {
+void nadaraya_watson_backward_on_cpu(const NadarayaWatson& pooling, const View& weights_gradient,
+                                     const View& queries_gradient, const View& keys_gradient) {
     const DType dtype = pooling.weights.dtype;
     check(dtype == DType::F32 || dtype == DType::F64, "nadaraya_watson: needs f32 or f64, not ", dtype);
     if (dtype == DType::F32)
@@ -138,9 +138,9 @@ void kernel_pooling_backward_on_cpu(const NadarayaWatson& pooling, const View& w
         backward<double>(pooling, weights_gradient, queries_gradient, keys_gradient);
 }
 
-const RegisterKernel register_forward{kernels::nadaraya_watson, DeviceKind::CPU, kernel_pooling_on_cpu};
-const RegisterKernel register_backward{kernels::kernel_pooling_backward, DeviceKind::CPU,
-                                       kernel_pooling_backward_on_cpu};
+const RegisterKernel register_forward{kernels::nadaraya_watson, DeviceKind::CPU, nadaraya_watson_on_cpu};
+const RegisterKernel register_backward{kernels::nadaraya_watson_backward, DeviceKind::CPU,
+                                       nadaraya_watson_backward_on_cpu};
 
 }  // namespace
 }  // namespace tessera::kernels::cpu

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t most_rows = 32;
 constexpr std::int64_t near_cache = std::int64_t{1} << 15;  // decoded values that stay close by
 
-void quantised_dots_on_cpu(const View& x, const View& weight, const View& bias, const View& out) {
+void quantised_gemv_on_cpu(const View& x, const View& weight, const View& bias, const View& out) {
     const std::int64_t vectors = x.shape[0], length = x.shape[1], rows = weight.shape[0];
     if (out.elements() == 0) return;
     check(vectors <= kernels::most_quantised_vectors && x.is_contiguous(), "quantised_gemv: x of ", x.shape,
@@ -47,7 +47,7 @@ void quantised_dots_on_cpu(const View& x, const View& weight, const View& bias, 
     });
 }
 
-const RegisterKernel register_quantised_dots{kernels::quantised_gemv, DeviceKind::CPU, quantised_dots_on_cpu};
+const RegisterKernel register_quantised_gemv{kernels::quantised_gemv, DeviceKind::CPU, quantised_gemv_on_cpu};
 
 }  // namespace
 }  // namespace tessera::kernels::cpu

@@ -1,4 +1,4 @@
-// What the contrastive losses need besides matrix products. Rows are summed in double, a block to each.
+// Kernels of the contrastive losses, besides matrix products. Rows are summed in double, a block to each.
 #include "tessera/kernels/contrastive.h"
 
 #include "tessera/kernels/cuda/norm_rows.h"

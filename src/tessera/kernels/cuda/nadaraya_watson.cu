@@ -147,7 +147,7 @@ void forward(const NadarayaWatson& pooling) {
 template <class T>
 void backward(const NadarayaWatson& pooling, const View& weights_gradient, const View& queries_gradient,
               const View& keys_gradient) {
-    const char* name = "kernel_pooling_backward";
+    const char* name = "nadaraya_watson_backward";
     const Task<T> task(pooling);
     const Device device = pooling.weights.device;
     if (pooling.kernel == PoolingKernel::Boxcar || pooling.weights.elements() == 0) {
@@ -174,13 +174,13 @@ void check_dtype(DType dtype) {
     check(dtype == DType::F32 || dtype == DType::F64, "nadaraya_watson: needs f32 or f64, not ", dtype);
 }
 
-void kernel_pooling_on_cuda(const NadarayaWatson& pooling) {
+void nadaraya_watson_on_cuda(const NadarayaWatson& pooling) {
     check_dtype(pooling.weights.dtype);
     pooling.weights.dtype == DType::F32 ? forward<float>(pooling) : forward<double>(pooling);
 }
 
-void kernel_pooling_backward_on_cuda(const NadarayaWatson& pooling, const View& weights_gradient,
-                                     const View& queries_gradient, const View& keys_gradient) {
+void nadaraya_watson_backward_on_cuda(const NadarayaWatson& pooling, const View& weights_gradient,
+                                      const View& queries_gradient, const View& keys_gradient) {
     check_dtype(pooling.weights.dtype);
     if (pooling.weights.dtype == DType::F32)
         backward<float>(pooling, weights_gradient, queries_gradient, keys_gradient);
@@ -188,9 +188,9 @@ void kernel_pooling_backward_on_cuda(const NadarayaWatson& pooling, const View& 
         backward<double>(pooling, weights_gradient, queries_gradient, keys_gradient);
 }
 
-const RegisterKernel register_forward{kernels::nadaraya_watson, DeviceKind::CUDA, kernel_pooling_on_cuda};
-const RegisterKernel register_backward{kernels::kernel_pooling_backward, DeviceKind::CUDA,
-                                       kernel_pooling_backward_on_cuda};
+const RegisterKernel register_forward{kernels::nadaraya_watson, DeviceKind::CUDA, nadaraya_watson_on_cuda};
+const RegisterKernel register_backward{kernels::nadaraya_watson_backward, DeviceKind::CUDA,
+                                       nadaraya_watson_backward_on_cuda};
 
 }  // namespace
 }  // namespace tessera::kernels::cuda

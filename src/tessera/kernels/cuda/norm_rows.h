@@ -1,4 +1,4 @@
-// What the forward and backward norm kernels share: reading rows in packs, and which kernel suits which width.
+// Shared parts of the forward and backward norm kernels: reading rows in packs, and which kernel suits which width.
 #pragma once
 
 #include <initializer_list>

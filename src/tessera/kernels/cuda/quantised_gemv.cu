@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(threads) dots_kernel(const __grid_constant__ D
     }
 }
 
-void quantised_dots_on_cuda(const View& x, const View& weight, const View& bias, const View& out) {
+void quantised_gemv_on_cuda(const View& x, const View& weight, const View& bias, const View& out) {
     constexpr int most_at_once = 8;
     if (out.elements() == 0) return;
     const std::int64_t vectors = x.shape[0], length = x.shape[1];
@@ -81,7 +81,7 @@ void quantised_dots_on_cuda(const View& x, const View& weight, const View& bias,
     });
 }
 
-const RegisterKernel register_quantised_dots{kernels::quantised_gemv, DeviceKind::CUDA, quantised_dots_on_cuda};
+const RegisterKernel register_quantised_gemv{kernels::quantised_gemv, DeviceKind::CUDA, quantised_gemv_on_cuda};
 
 }  // namespace
 }  // namespace tessera::kernels::cuda

@@ -1,5 +1,5 @@
-// What the softmax and cross-entropy kernels share: the largest value of a row and the sum of exponentials relative to
-// it, found together in one reading (online softmax: Milakov & Gimelshein 2018).
+// Shared parts of the softmax and cross-entropy kernels: the largest value of a row and the sum of exponentials
+// relative to it, found together in one reading (online softmax: Milakov & Gimelshein 2018).
 #pragma once
 
 #include <limits>

@@ -33,15 +33,15 @@ std::set<std::string> target_modules(const WeightTable& table, const std::map<st
     const auto word_of = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
     for (const auto& [name, layer] : layers)
         if (layer.has_adapter()) {
-            words.insert({word_of(running_name(table, name)), word_of(newest_name(table, name))});
-            names.insert({running_name(table, name), newest_name(table, name)});
+            words.insert({word_of(module_alias(table, name)), word_of(newest_name(table, name))});
+            names.insert({module_alias(table, name), newest_name(table, name)});
         }
     const auto is_meant = [&](const std::string& name) {
-        return words.contains(word_of(running_name(table, name))) || words.contains(word_of(newest_name(table, name)));
+        return words.contains(word_of(module_alias(table, name))) || words.contains(word_of(newest_name(table, name)));
     };
     const auto stands_around = [&](const std::string& name) {
         return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-            return running_name(table, name).find(text_of(".", word, ".")) != std::string::npos;
+            return module_alias(table, name).find(text_of(".", word, ".")) != std::string::npos;
         });
     };
     const bool is_exact = std::all_of(layers.begin(), layers.end(), [&](const auto& entry) {
@@ -54,7 +54,7 @@ std::set<std::string> target_modules(const WeightTable& table, const std::map<st
 std::set<std::string> modules_to_save(const WeightTable& table, const std::map<std::string, nn::Linear*>& head) {
     std::set<std::string> names;
     for (const auto& [name, linear] : head)
-        names.insert(name.starts_with("classifier.") ? "classifier" : running_name(table, name));
+        names.insert(name.starts_with("classifier.") ? "classifier" : module_alias(table, name));
     return names;
 }
 
@@ -166,7 +166,7 @@ class Folder {
         if (!config_.has("modules_to_save")) return;
         for (const std::string& name : config_.texts("modules_to_save")) {
             const bool is_head = std::any_of(head.begin(), head.end(), [&](const auto& layer) {
-                return text_of(".", running_name(model_.weights, layer.first), ".").find(text_of(".", name, ".")) !=
+                return text_of(".", module_alias(model_.weights, layer.first), ".").find(text_of(".", name, ".")) !=
                        std::string::npos;
             });
             if (!is_head && name != "classifier" && name != "score")
@@ -228,7 +228,7 @@ void save_adapters(Model& model, const AdapterSettings& settings, const std::str
         std::vector<Tensor> ups;
         for (const nn::Linear* part : layer.parts)
             ups.push_back(static_cast<const nn::Lora&>(*part->adapter).up.detach());
-        const std::string full = text_of(prefix, running_name(model.weights, name));
+        const std::string full = text_of(prefix, module_alias(model.weights, name));
         tensors.emplace_back(text_of(full, down_suffix),
                              static_cast<const nn::Lora&>(*layer.parts[0]->adapter).down.detach());
         tensors.emplace_back(text_of(full, up_suffix), layer.joined(ups));
@@ -240,7 +240,7 @@ void save_adapters(Model& model, const AdapterSettings& settings, const std::str
         whole = Json::array();
         for (const std::string& name : modules_to_save(model.weights, head)) whole.push_back(name);
         for (const auto& [name, linear] : head) {
-            const std::string running = running_name(model.weights, name);
+            const std::string running = module_alias(model.weights, name);
             tensors.emplace_back(text_of(prefix, running, ".weight"), linear->weight.detach());
             if (linear->bias.defined()) tensors.emplace_back(text_of(prefix, running, ".bias"), linear->bias.detach());
         }
@@ -308,7 +308,7 @@ void check_head(const Config& config, const fs::path& folder) {
     const std::unique_ptr<Model> model = build(config);
     const formats::TensorMap tensors = formats::read_safetensors(file_in(folder, tensor_file)).tensors;
     for (const auto& [name, layer] : head_layers(*model)) {
-        const std::string full = text_of(prefix, running_name(model->weights, name), ".weight");
+        const std::string full = text_of(prefix, module_alias(model->weights, name), ".weight");
         const auto found = tensors.find(full);
         check(found == tensors.end() || found->second.shape() == layer->weight.shape(), (folder / tensor_file).string(),
               ": ", formats::shown(full), " has shape ", found == tensors.end() ? Shape() : found->second.shape(),

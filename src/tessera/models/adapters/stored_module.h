@@ -1,4 +1,4 @@
-// What the Hub calls one of our modules: adapters are named by it.
+// The Hub's name of one of our modules, by which adapters are named.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct StoredModule {
 std::optional<StoredModule> stored_module(const WeightTable& table, const std::string& ours);
 
 // The module's name in the running reference, which is not always the checkpoint's.
-std::string running_name(const WeightTable& table, const std::string& name);
+std::string module_alias(const WeightTable& table, const std::string& name);
 // Its name in the newest version, by all aliases that the table knows.
 std::string newest_name(const WeightTable& table, const std::string& name);
 

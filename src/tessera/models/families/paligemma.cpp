@@ -21,9 +21,9 @@ WeightTable paligemma_weights(const WeightTable& language) {
     weights.names.push_back({"language.head", "lm_head"});
     add_part(weights, language, "language.", "language_model.");
     weights.ignored.push_back("lm_head.weight");
-    weights.running = {{"model.language_model.", "language_model.model."},
-                       {"model.vision_tower.", "vision_tower."},
-                       {"model.multi_modal_projector.", "multi_modal_projector."}};
+    weights.module_aliases = {{"model.language_model.", "language_model.model."},
+                              {"model.vision_tower.", "vision_tower."},
+                              {"model.multi_modal_projector.", "multi_modal_projector."}};
     weights.aliases = {{"vision_tower.embeddings.", "vision_tower.vision_model.embeddings."},
                        {"vision_tower.encoder.", "vision_tower.vision_model.encoder."},
                        {"vision_tower.post_layernorm.", "vision_tower.vision_model.post_layernorm."},

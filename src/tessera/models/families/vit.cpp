@@ -35,13 +35,13 @@ WeightTable vit_weights() {
                       {"final_norm", "vit.layernorm"},
                       {"classifier", "classifier"}},
             .ignored = {"*pooler.dense.weight", "*pooler.dense.bias"},
-            .running = {{"vit.layers.", "vit.encoder.layer."},
-                        {".attention.q_proj.", ".attention.attention.query."},
-                        {".attention.k_proj.", ".attention.attention.key."},
-                        {".attention.v_proj.", ".attention.attention.value."},
-                        {".mlp.fc1.", ".intermediate.dense."},
-                        {".mlp.fc2.", ".output.dense."},
-                        {".attention.o_proj.", ".attention.output.dense."}},
+            .module_aliases = {{"vit.layers.", "vit.encoder.layer."},
+                               {".attention.q_proj.", ".attention.attention.query."},
+                               {".attention.k_proj.", ".attention.attention.key."},
+                               {".attention.v_proj.", ".attention.attention.value."},
+                               {".mlp.fc1.", ".intermediate.dense."},
+                               {".mlp.fc2.", ".output.dense."},
+                               {".attention.o_proj.", ".attention.output.dense."}},
             .optional_prefix = "vit."};
 }
 

@@ -1,4 +1,4 @@
-// What a GGUF file says of its tokenizer, as the parts that tokenizers are made of and written from.
+// The tokenizer in a GGUF file, as the parts that tokenizers are made of and written from.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What follows what in a text, for all lengths of context at once, and the smoothed probabilities that come of it.
+// Counts of n-grams, for all lengths of context at once, and the smoothed probabilities that come of it.
 //
 // Add-k (Lidstone 1920):      p(w | c) = (n(c w) + k) / (n(c) + k V)
 // Interpolated Kneser–Ney     p(w | c) = max(n(c w) − D, 0) / n(c) + D · N(c •) / n(c) · p(w | c without its oldest

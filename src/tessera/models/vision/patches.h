@@ -1,4 +1,4 @@
-// What models that look at images share: how large images and patches are.
+// Sizes of images and patches.
 #pragma once
 
 #include "tessera/formats/config.h"

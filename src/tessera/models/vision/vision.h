@@ -1,4 +1,4 @@
-// What a family that looks at images tells of itself beyond its weights: how images are prepared, where they stand
+// A vision family beyond its weights: how images are prepared, where they stand
 // in a prompt, and how texts are put beside them. Each part is there only where the family has it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What attention keeps between calls. Queries, scores and weights are dropped; keys and values (or the latent they come
+// The key–value cache of attention. Queries, scores and weights are dropped; keys and values (or the latent they come
 // from) stay. Each kind of attention makes the cache that it can read.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a block asks of an attention: tokens attend to tokens of the same sequence, now or kept in a cache.
+// The interface of self attention: tokens attend to tokens of the same sequence, now or kept in a cache.
 #pragma once
 
 #include "tessera/nn/attention/cache.h"

@@ -1,4 +1,4 @@
-// What the stages of decoder.h are made from.
+// Building blocks of decoder.h's stages.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What happens to a text before anything is looked for in it.
+// Normalization: changes to a text before it is cut.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What a model learns from: batches as a pure function of their number, so that a resumed run sees what the interrupted
-// one would have seen.
+// The interface of an objective: batches as a pure function of their number, so that a resumed run sees what the
+// interrupted one would have seen.
 #pragma once
 
 #include <filesystem>

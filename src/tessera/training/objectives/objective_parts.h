@@ -1,4 +1,4 @@
-// What several objectives need: rows of different lengths as one batch, images as the model sees them, names of
+// Shared parts of objectives: rows of different lengths as one batch, images as the model sees them, names of
 // classes.
 #pragma once
 

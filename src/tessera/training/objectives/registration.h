@@ -1,4 +1,4 @@
-// What an objective's file tells of it, at its end, and all that follows from an objective:
+// The registration of an objective, at the end of its file, and all that follows from it:
 //
 //     const RegisterObjective registered{{.name = "causal", .make = make, .needs = models::Capability::Score, …}};
 //

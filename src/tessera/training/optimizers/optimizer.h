@@ -1,5 +1,5 @@
-// What all optimizers share: a parameter buffer, a count of steps, and an f32 master copy where the parameters are in a
-// 16-bit format, because updates smaller than half a unit of such a format would otherwise be lost.
+// The base of all optimizers: a parameter buffer, a count of steps, and an f32 master copy where the parameters are in
+// a 16-bit format, because updates smaller than half a unit of such a format would otherwise be lost.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What a run starts from: the recipe's model, and the tokenizer that goes with it.
+// The start of a run: the recipe's model, and the tokenizer that goes with it.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What training takes of a device's memory.
+// Memory that training takes on a device.
 #pragma once
 
 #include <cstdint>
