@@ -247,4 +247,8 @@ std::vector<bool> read_sliding_layers(const Config& config, std::int64_t layers,
     return sliding;
 }
 
+std::int64_t read_vocabulary(const Config& config, const char* field) {
+    return read_size(config, config.has(field) || !config.has("vocab_size") ? field : "vocab_size");
+}
+
 }  // namespace tessera::models

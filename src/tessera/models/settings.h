@@ -71,4 +71,8 @@ nn::RopeSettings read_rope(const Config& config, std::int64_t head_width, const 
 // Which layers see a window only: layer_types, or every layer but each `pattern`-th.
 std::vector<bool> read_sliding_layers(const Config& config, std::int64_t layers, std::int64_t pattern);
 
+// A vocabulary's size in the configurations of our own models: the field's own, or vocab_size where that is all there
+// is, as training writes it from the tokenizer.
+std::int64_t read_vocabulary(const Config& config, const char* field);
+
 }  // namespace tessera::models

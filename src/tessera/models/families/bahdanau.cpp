@@ -10,7 +10,6 @@
 #include "tessera/models/left_align.h"
 #include "tessera/models/residual_dtype.h"
 #include "tessera/models/settings.h"
-#include "tessera/models/vocabulary.h"
 #include "tessera/nn/attention/additive.h"
 #include "tessera/nn/attention/cache.h"
 #include "tessera/nn/embedding.h"

@@ -8,7 +8,6 @@
 #include "tessera/models/next_token.h"
 #include "tessera/models/residual_dtype.h"
 #include "tessera/models/settings.h"
-#include "tessera/models/vocabulary.h"
 #include "tessera/nn/embedding.h"
 #include "tessera/nn/linear.h"
 #include "tessera/nn/recurrent.h"

@@ -10,7 +10,6 @@
 #include "tessera/models/ngram/smoothed_ngram.h"
 #include "tessera/models/settings.h"
 #include "tessera/models/token_rows.h"
-#include "tessera/models/vocabulary.h"
 #include "tessera/models/window_decoding.h"
 #include "tessera/ops/gather.h"
 #include "tessera/ops/views.h"

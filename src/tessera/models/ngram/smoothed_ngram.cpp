@@ -5,8 +5,8 @@
 
 #include "tessera/core/parallel.h"
 #include "tessera/models/next_token.h"
+#include "tessera/models/settings.h"
 #include "tessera/models/token_rows.h"
-#include "tessera/models/vocabulary.h"
 #include "tessera/models/window_decoding.h"
 
 namespace tessera::models {
