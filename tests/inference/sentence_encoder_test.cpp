@@ -28,7 +28,7 @@ class SentenceFolder : public ::testing::Test {
     }
     std::vector<float> embed(const std::vector<std::string>& texts) const {
         const models::OpenedModel model = models::open_model(folder_.path());
-        return SentenceEncoder(model).embed(texts).to_vector<float>();
+        return SentenceEncoder(model).embed(texts).vectors.to_vector<float>();
     }
     testing::TemporaryFolder folder_;
 };

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "tessera/cli/arguments/failure.h"
@@ -22,6 +23,7 @@ struct Command {
     const char* name;
     const char* summary;
     int (*run)(const std::vector<std::string>& arguments);
+    bool is_group = false;  // of commands, whose names come next
 };
 
 constexpr Command commands[] = {
@@ -41,8 +43,8 @@ constexpr Command commands[] = {
     {"init", "a checkpoint of random weights", init_command},
     {"classify", "what images show, what kind texts are", classify_command},
     {"tokenize", "a text's tokens and their ids", tokenize_command},
-    {"tokenizer", "learn a tokenizer from texts", tokenizer_command},
-    {"scenes", "images with questions and exact answers, made here", scenes_command},
+    {"tokenizer", "learn a tokenizer from texts", tokenizer_command, true},
+    {"scenes", "images with questions and exact answers, made here", scenes_command, true},
     {"convert", "another dtype, other files", convert_command},
     {"regress", "a curve through points by attention pooling", regress_command},
     {"ops", "every op and the devices that can run it", ops_command},
@@ -70,10 +72,17 @@ int unknown(const std::string& name) {
         list += text_of(list.empty() ? "" : ", ", command.name);
     }
     const bool is_option = name.starts_with('-');
-    const std::string near = suggestion(name, is_option ? Words{"--help", "--version"} : known);
+    Words options{"--help", "--version"};
+    if (!is_option) options.insert(options.begin(), known.begin(), known.end());
+    const std::string near = suggestion(name, options);
     std::fprintf(stderr, "tessera: there is no %s '%s'%s; see tessera --help\n", is_option ? "option" : "command",
                  one_line(name).c_str(),
                  near.empty() && !is_option ? text_of("; there are: ", list).c_str() : near.c_str());
+    return 2;
+}
+
+int too_many(const std::string& word) {
+    std::fprintf(stderr, "tessera help: '%s' is one argument too many; see tessera --help\n", one_line(word).c_str());
     return 2;
 }
 
@@ -81,6 +90,9 @@ int run(Words arguments) {
     // `help COMMAND …` is `COMMAND … --help`.
     if (arguments.size() > 1 && arguments[0] == "help") {
         arguments.erase(arguments.begin());
+        for (const Command& command : commands)
+            if (arguments[0] == command.name && arguments.size() > (command.is_group ? 2 : 1))
+                return too_many(arguments.back());
         arguments.emplace_back("--help");
     }
     if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
@@ -121,6 +133,8 @@ int main(int count, char** values) {
         std::fprintf(stderr, "tessera: stopped\n");
         return tessera::cli::status_after(stopped.signal);
     } catch (const std::exception& error) {
+        const auto* system = dynamic_cast<const std::system_error*>(&error);
+        if (system && tessera::cli::is_output_failure(*system)) return 1;
         const std::string text = tessera::cli::failure_text(error, count > 1 ? values[1] : "");
         std::fprintf(stderr, "tessera: %s\n", tessera::cli::one_line(text).c_str());
         return 1;

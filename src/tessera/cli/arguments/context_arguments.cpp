@@ -4,7 +4,7 @@
 
 namespace tessera::cli {
 void ContextArguments::declare(Arguments& parser) {
-    parser.option("-c,--ctx", tokens,
+    parser.option("-c,--ctx,--ctx-size", tokens,
                   "how many tokens a text may have, prompt and answer; the model's context otherwise");
     parser.flag("--beyond-context", goes_on, "go on past the model's context, where its positions do not end");
 }

@@ -1,4 +1,6 @@
 // tessera tokenizer train: learns a tokenizer from texts.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -87,10 +89,10 @@ int train(const std::vector<std::string>& arguments) {
                                 .dump(0)
                                 .c_str());
     else
-        std::printf("%s: %s tokens of the kind %s in %.1f s\n", one_line(folder).c_str(),
-                    with_separators(trained.size).c_str(), training.kind.c_str(), seconds);
+        fmt::print("{}: {} of the kind {} in {:.1f} s\n", one_line(folder), counted(trained.size, "token"),
+                   training.kind, seconds);
     if (trained.size < training.vocabulary)
-        std::fprintf(stderr, "tessera: the corpus gives %s tokens only\n", with_separators(trained.size).c_str());
+        fmt::print(stderr, "tessera: the corpus gives {} only\n", counted(trained.size, "token"));
     return 0;
 }
 
