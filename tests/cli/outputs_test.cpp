@@ -261,6 +261,18 @@ TEST_F(Outputs, NamesOfFoldersGiveATerminalNoOrders) {
         EXPECT_EQ(seen.out.find("\x1b[31m"), std::string::npos) << name;
         EXPECT_NE(seen.out.find("\\x1b[31mred"), std::string::npos) << name << seen.out;
     }
+    // Nor in JSON, which escapes those of ASCII alone.
+    const std::string order = "\xc2\x9b";
+    for (const std::vector<std::string>& words : std::initializer_list<std::vector<std::string>>{
+             {"merge", at("adapter"), "-o", at(order + "merged"), "--json"},
+             {"tokenizer", "train", "--vocab", "290", at("book.txt"), "-o", at(order + "words"), "--json"},
+             {"scenes", "preview", at("set.scenes.json"), "-o", at(order + ".png"), "--json"},
+             {"scenes", "write", at("set.scenes.json"), "-o", at(order + "scenes"), "--json"}}) {
+        const testing::Answer seen = testing::run_on_terminal(words);
+        EXPECT_EQ(seen.status, 0) << seen.out;
+        EXPECT_EQ(seen.out.find(order), std::string::npos) << words[0] << seen.out;
+        EXPECT_NE(seen.out.find("u009b"), std::string::npos) << words[0] << seen.out;
+    }
 }
 
 TEST_F(Outputs, AFullStandardOutputIsAnError) {

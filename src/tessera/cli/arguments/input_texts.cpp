@@ -39,10 +39,11 @@ std::vector<std::string> input_texts(const std::vector<std::string>& given, cons
     return texts;
 }
 
-std::string given_text(const std::string& given) {
-    if (given == "-") return std::string(TextFile(given).text());
-    check_text(given, "TEXT");
-    return given;
+std::string one_text(const std::vector<std::string>& given, const std::vector<std::string>& files) {
+    if (given.empty()) return file_text(files.at(0));
+    if (given[0] == "-") return std::string(TextFile("-").text());
+    check_text(given[0], "TEXT");
+    return given[0];
 }
 
 std::string file_text(const std::string& path) {

@@ -9,8 +9,9 @@ namespace tessera::cli {
 
 // The texts of the line, then each line of each file.
 std::vector<std::string> input_texts(const std::vector<std::string>& given, const std::vector<std::string>& files);
-// One text as it stands on the line; of "-" all of standard input.
-std::string given_text(const std::string& given);
+// The one text of either: as it stands on the line, of "-" all of standard input, or a file without the end of its last
+// line.
+std::string one_text(const std::vector<std::string>& given, const std::vector<std::string>& files);
 // A whole file, without the end of its last line.
 std::string file_text(const std::string& path);
 

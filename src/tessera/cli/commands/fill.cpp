@@ -29,7 +29,7 @@ int fill_command(const std::vector<std::string>& arguments) {
     if (given != 1) return parser.refuse(given == 0 ? "TEXT is missing" : text_of("expected one text, found ", given));
     check(top > 0, "--top: expected 1 or more, found ", top);
 
-    const std::string text = files.empty() ? given_text(texts[0]) : file_text(files[0]);
+    const std::string text = one_text(texts, files);
     const models::OpenedModel model = models::open_model(folder, {.device = parse_device(device),
                                                                   .needs_tokenizer = models::NeedsTokenizer::Yes,
                                                                   .capability = models::Capability::Fill});

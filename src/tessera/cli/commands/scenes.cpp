@@ -109,7 +109,7 @@ int preview(const std::vector<std::string>& arguments) {
         });
     formats::write_image(out, scenes::contact_sheet(entries, columns));
     if (json)
-        std::printf("%s\n", Json::object().set("file", out).set("scenes", range.count).dump(0).c_str());
+        fmt::print("{}\n", json_for_terminal(Json::object().set("file", out).set("scenes", range.count).dump(0)));
     else
         fmt::print("{}: {}\n", one_line(out), counted(range.count, "scene"));
     return 0;
@@ -161,7 +161,7 @@ int write(const std::vector<std::string>& arguments) {
     folder.commit();
     const std::string written = (fs::path(out) / "scenes.jsonl").string();
     if (json)
-        std::printf("%s\n", Json::object().set("file", written).set("scenes", range.count).dump(0).c_str());
+        fmt::print("{}\n", json_for_terminal(Json::object().set("file", written).set("scenes", range.count).dump(0)));
     else
         fmt::print("{}: {}\n", one_line(written), counted(range.count, "scene"));
     return 0;

@@ -93,7 +93,7 @@ int tokenize_command(const std::vector<std::string>& arguments) {
     if (given > 1) return parser.refuse(text_of("expected one text, found ", given));
 
     if (lines) return answer_lines(*tokenizers::open_tokenizer(source));
-    const std::string text = files.empty() ? given_text(texts[0]) : file_text(files[0]);
+    const std::string text = one_text(texts, files);
     const std::shared_ptr<const Tokenizer> tokenizer = tokenizers::open_tokenizer(source);
     if (json)
         std::printf("%s\n", json_for_terminal(line_of(answer(*tokenizer, text))).c_str());
