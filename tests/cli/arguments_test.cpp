@@ -123,6 +123,8 @@ TEST_F(TypedArguments, WhatWouldBePassedOverIsRefused) {
     expect_refusal(2, {"help", "score", "extra"}, {"'extra'", "too many"});
     expect_refusal(2, {"help", "scenes", "score", "extra"}, {"'extra'", "too many"});
     EXPECT_EQ(expect_success({"help", "scenes", "score"}).out, expect_success({"scenes", "score", "--help"}).out);
+    expect_refusal(2, {"--version", "extra"}, {"'extra'", "too many"});
+    EXPECT_EQ(expect_success({"--help", "score"}).out, expect_success({"score", "--help"}).out);
     expect_refusal(2, {"ops", "--json=yes"}, {"--json", "takes no value", "'yes'"});
     expect_refusal(2, {"inspect", model_, "--json=false"}, {"--json", "'false'"});
 }

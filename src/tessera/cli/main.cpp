@@ -1,6 +1,7 @@
 // The program. A command is one file; this one greets, lists them and turns an Error into one line.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -82,24 +83,28 @@ int unknown(const std::string& name) {
 }
 
 int too_many(const std::string& word) {
-    std::fprintf(stderr, "tessera help: '%s' is one argument too many; see tessera --help\n", one_line(word).c_str());
+    std::fprintf(stderr, "tessera: '%s' is one argument too many; see tessera --help\n", one_line(word).c_str());
     return 2;
 }
 
 int run(Words arguments) {
+    const auto is_first = [&](std::initializer_list<const char*> words) {
+        return !arguments.empty() && std::find(words.begin(), words.end(), arguments[0]) != words.end();
+    };
     // `help COMMAND …` is `COMMAND … --help`.
-    if (arguments.size() > 1 && arguments[0] == "help") {
+    if (arguments.size() > 1 && is_first({"help", "--help", "-h"})) {
         arguments.erase(arguments.begin());
         for (const Command& command : commands)
             if (arguments[0] == command.name && arguments.size() > (command.is_group ? 2 : 1))
                 return too_many(arguments.back());
         arguments.emplace_back("--help");
     }
-    if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
+    if (arguments.empty() || is_first({"help", "--help", "-h"})) {
         print_welcome();
         return 0;
     }
-    if (arguments[0] == "--version" || arguments[0] == "-V") {
+    if (is_first({"--version", "-V"})) {
+        if (arguments.size() > 1) return too_many(arguments[1]);
         std::printf("tessera %s\n", TESSERA_VERSION);
         return 0;
     }
