@@ -82,8 +82,7 @@ int preview(const std::vector<std::string>& arguments) {
     std::string file, out;
     std::int64_t count = 24, from = 0, columns = 6;
     bool json = false, overwrite = false;
-    Arguments parser("scenes preview",
-                     "RandomSequence scenes onto one sheet, each with its question and its answer under it.",
+    Arguments parser("scenes preview", "Scenes on one sheet, each with its question and its answer under it.",
                      "tessera scenes preview recipes/scenes/train.scenes.json -o sheet.png --count 24");
     parser.positional("FILE", file, "a scene set (.scenes.json)");
     parser.option("-o,--output FILE", out, "the PNG file to write, needed");
