@@ -47,6 +47,7 @@ int score_command(const std::vector<std::string>& arguments) {
         if (!progress) progress = std::make_unique<Progress>("score", static_cast<double>(total), "tokens");
         progress->set(static_cast<double>(done));
     };
+    options.source = source.name();
     const evaluation::Score score = evaluation::score_text(model, source.text(), options);
     progress.reset();
     if (json)
