@@ -56,11 +56,19 @@ TEST_F(TypedArguments, AliasesMeanTheSame) {
                                       {model_, "-f", file, "--n_predict", "5", "-t", "2"},
                                       {"--file", file, "-m", model_, "--predict", "5"},
                                       {model_, "Hello", "-n", "5", "--num-beams", "1"},
+                                      {model_, "Hello", "-n", "5", "--ctx-size", "64"},
                                       {model_, "Hello", "-n", "5", "--temp", "0", "--top_p=0.9"}}) {
         Words arguments{"generate"};
         arguments.insert(arguments.end(), words.begin(), words.end());
         EXPECT_EQ(expect_success(arguments).out, expected) << words[0] << " " << words[1];
     }
+    folder_.write("book.txt", "A small book about birds that sat on a wire and flew away again.\n");
+    const std::string book = folder_ / "book.txt";
+    EXPECT_EQ(expect_success({"score", model_, "-f", book}).out, expect_success({"score", model_, book}).out);
+    expect_refusal(2, {"score", model_, book, "--file", book}, {"one file"});
+    expect_refusal(2, {"score", model_}, {"FILE is missing"});
+    expect_success({"finetune", model_, book, "data.length=8", "--learning-rate", "1e-3", "--num-train-epochs", "1",
+                    "-o", folder_ / "run"});
     const Words sampled{"generate", model_, "Hello", "--max-new", "5", "--temperature", "1.5", "--seed", "4"};
     EXPECT_EQ(expect_success({"generate", model_, "Hello", "-n", "5", "--temp", "1.5", "-s", "4"}).out,
               expect_success(sampled).out);
@@ -99,6 +107,53 @@ TEST_F(TypedArguments, MisspeltNamesAreCorrected) {
                     "31m\xe2\x80\xae"},
                    {"x\\x9b31m\\u202e"});
     expect_refusal(2, {std::string(100000, 'x')}, {"xxx"});
+}
+
+TEST_F(TypedArguments, OnlyNearNamesAreSuggested) {
+    const auto said = [](const Words& words) { return testing::run_program(words).err; };
+    for (const char* word : {"nope", "serve", "run", "quit", "x"})
+        EXPECT_EQ(said({word}).find("did you mean"), std::string::npos) << said({word});
+    for (const char* word : {"version", "--ver", "--vers"})
+        EXPECT_NE(said({word}).find("did you mean '--version'"), std::string::npos) << said({word});
+    EXPECT_NE(said({"inspect", "llama3-8b"}).find("did you mean 'llama-3-8b'"), std::string::npos);
+    EXPECT_NE(said({"inspect", "nothing-of-the-kind"}).find("inspect --list"), std::string::npos);
+}
+
+TEST_F(TypedArguments, WhatWouldBePassedOverIsRefused) {
+    expect_refusal(2, {"help", "score", "extra"}, {"'extra'", "too many"});
+    expect_refusal(2, {"help", "scenes", "score", "extra"}, {"'extra'", "too many"});
+    EXPECT_EQ(expect_success({"help", "scenes", "score"}).out, expect_success({"scenes", "score", "--help"}).out);
+    expect_refusal(2, {"--version", "extra"}, {"'extra'", "too many"});
+    EXPECT_EQ(expect_success({"--help", "score"}).out, expect_success({"score", "--help"}).out);
+    expect_refusal(2, {"ops", "--json=yes"}, {"--json", "takes no value", "'yes'"});
+    expect_refusal(2, {"inspect", model_, "--json=false"}, {"--json", "'false'"});
+}
+
+TEST_F(TypedArguments, ErrorsSpeakOfWhatWasTyped) {
+    folder_.write("text.txt", "some words to learn from\n");
+    const Answer device =
+        testing::run_program({"finetune", model_, folder_ / "text.txt", "device=gpu", "-o", folder_ / "out"});
+    EXPECT_EQ(device.status, 1);
+    EXPECT_NE(device.err.find("device: 'gpu' is neither cpu nor cuda"), std::string::npos) << device.err;
+    EXPECT_EQ(device.err.find("--device"), std::string::npos) << device.err;
+    // What a model cannot do is told before what it would have needed for it.
+    const std::string vit = testing::golden_path("vit"), text = folder_ / "text.txt";
+    expect_refusal(1, {"score", vit, text}, {"a vit ", "classifies images", "does not score"});
+    expect_refusal(1, {"embed", vit, "a"}, {"does not embed texts"});
+    expect_refusal(1, {"fill", vit, "a"}, {"does not fill masked tokens"});
+    expect_refusal(1, {"translate", vit, "a"}, {"does not read one text and write another"});
+    expect_refusal(1, {"score", model_, folder_.write("empty.txt", "")}, {"empty.txt", "is empty"});
+    expect_refusal(1, {"generate", model_, "x", "--max-new", "-1"}, {"--max-new: expected 1 or more"});
+}
+
+TEST_F(TypedArguments, OneIsNoPlural) {
+    EXPECT_NE(expect_success({"embed", model_, "x", "-o", folder_ / "x.npy"}).out.find("1 vector of 32 numbers"),
+              std::string::npos);
+    EXPECT_NE(expect_success({"embed", model_, "x", "y", "-o", folder_ / "y.npy"}).out.find("2 vectors"),
+              std::string::npos);
+    const std::string score = expect_success({"score", model_, folder_.write("one.txt", "a")}).out;
+    EXPECT_EQ(score.find("1 bytes"), std::string::npos) << score;
+    EXPECT_NE(score.find("over 1 byte,"), std::string::npos) << score;
 }
 
 TEST_F(TypedArguments, NumbersAreWholeTexts) {

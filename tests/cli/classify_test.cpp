@@ -109,7 +109,14 @@ TEST_F(ClassifyTexts, TextsOfTheCommandLineAndOfStandardInput) {
     for (int i = 0; i < 70; ++i) many += std::string(30, i % 2 == 0 ? 'a' : 'b') + "\n";
     const Json all = parsed(testing::run_program({"classify", model(), "-", "--json"}, many));
     ASSERT_EQ(all.items().size(), 70u);
-    for (std::size_t i = 0; i < 70; ++i) EXPECT_EQ(first_label(all.items()[i]), i % 2 == 0 ? "first" : "second");
+    for (std::size_t i = 0; i < 70; ++i) {
+        EXPECT_EQ(first_label(all.items()[i]), i % 2 == 0 ? "first" : "second");
+        EXPECT_TRUE(all.items()[i].find("truncated")->as_boolean());
+        EXPECT_EQ(all.items()[i].find("tokens")->as_integer(), 12);
+    }
+    EXPECT_FALSE(answers.items()[0].find("truncated")->as_boolean());
+    EXPECT_EQ(expect_success({"classify", model(), std::string(30, 'a'), "bb"}).err,
+              "tessera: 1 of 2 texts was cut to the 12 tokens that the model reads\n");
 }
 
 // What eval counts is what classify says.

@@ -1,6 +1,8 @@
 // A model's context through the program: scoring, evaluating, training and writing keep to it, and say so.
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "cli/program.h"
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
@@ -14,6 +16,7 @@ using formats::Json;
 using testing::Answer;
 using testing::expect_refusal;
 using testing::expect_success;
+using Words = std::vector<std::string>;
 
 class Context : public ::testing::Test {
    protected:
@@ -140,6 +143,34 @@ TEST_F(Context, APromptThatIsTooLongIsRefusedUnlessAskedFor) {
               40u);
 }
 
+// Two long texts that differ behind the context have one vector, and whoever compares them has to know.
+TEST_F(Context, EmbeddingsSayWhichTextsLostTheirEnds) {
+    std::string start;
+    for (int i = 0; i < 40; ++i) start += text_of("bird ", i, " ");
+    const Words texts{"a bird", start + "sat on a wire", start + "flew away"};
+    const auto words = [&](const Words& more) {
+        Words all{"embed", at("model")};
+        all.insert(all.end(), texts.begin(), texts.end());
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    };
+    const Answer told = expect_success(words({"--similarity"}));
+    EXPECT_EQ(told.err, "tessera: 2 of 3 texts were cut to the 32 tokens that the model reads\n");
+    const Answer lines = expect_success(words({"--json"}));
+    EXPECT_EQ(lines.err, "");
+    std::istringstream in(lines.out);
+    for (const bool truncated : {false, true, true}) {
+        std::string line;
+        std::getline(in, line);
+        const Json one = Json::parse(line, "line");
+        EXPECT_EQ(one.find("truncated")->as_boolean(), truncated);
+        EXPECT_EQ(number(one, "tokens") == 32, truncated);
+    }
+    EXPECT_EQ(number(to_json(words({"--similarity"})), "truncated"), 2);
+    EXPECT_EQ(number(to_json(words({"-o", at("v.npy")})), "truncated"), 2);
+    EXPECT_EQ(expect_success({"embed", at("model"), "a bird"}).err, "");
+}
+
 TEST_F(Context, TranslationsEndWithTheDecoders) {
     Json::parse(R"({"model_type": "bart", "vocab_size": 900, "d_model": 32, "encoder_layers": 1, "decoder_layers": 1,
         "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32,
@@ -157,7 +188,7 @@ TEST_F(Context, TranslationsEndWithTheDecoders) {
         const Json line = Json::parse(answer.out, "standard output");
         EXPECT_EQ(line.find("tokens")->items().size(), 24u);
         EXPECT_EQ(line.find("ending")->as_string(), "context");
-        EXPECT_NE(answer.err.find("1 of 1 texts stopped at the model's context of 24 tokens"), answer.err.npos);
+        EXPECT_NE(answer.err.find("1 of 1 text stopped at the model's context of 24 tokens"), answer.err.npos);
     }
     const Json fewer =
         Json::parse(expect_success({"translate", at("bart"), "Hello", "--ctx", "7", "--ignore-stop", "--json"}).out,

@@ -196,7 +196,7 @@ TEST_F(Generate, RefusesWhatCannotBe) {
     refuse({"x", "--ids", "1"}, {"--ids"}, 2);
     refuse({"x", "--seed", "-4"}, {"--seed"});
     refuse({"x", "--repetition-penalty", "0"}, {"--repetition-penalty"});
-    expect_refusal(1, {"translate", path, "x"}, {"no encoder"});
+    expect_refusal(1, {"translate", path, "x"}, {"does not read one text and write another"});
     fs::remove(path + "/tokenizer.json");
     refuse({"x"}, {"tokenizer"});
     expect_success({"generate", path, "--ids", "1", "--max-new", "2"});

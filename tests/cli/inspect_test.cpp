@@ -6,6 +6,8 @@
 #include "support/goldens.h"
 #include "support/temporary_folder.h"
 #include "tessera/formats/json.h"
+#include "tessera/models/adapters/adapters.h"
+#include "tessera/models/catalog.h"
 
 namespace tessera {
 namespace {
@@ -122,6 +124,66 @@ TEST(Inspect, TellsEveryDtypeOfAFile) {
     EXPECT_EQ(found, "q8_0 5 8704\nf16 1 1024\nq4_0 2 576\nf32 3 384\n");
     EXPECT_EQ(number(facts, "context"), 96);
     EXPECT_EQ(number(facts, "vocabulary"), 16);
+}
+
+// Types that cannot be read are told as they are: with their bytes where their blocks are known.
+TEST(Inspect, TellsOfTypesThatCannotBeRead) {
+    const testing::TemporaryFolder folder;
+    testing::GgufBuilder builder;
+    builder.set("general.architecture", "llama").set("llama.attention.layer_norm_rms_epsilon", 1e-5f);
+    for (const auto& [key, value] : {std::pair("embedding_length", 256u),
+                                     {"feed_forward_length", 256u},
+                                     {"block_count", 1u},
+                                     {"context_length", 96u},
+                                     {"attention.head_count", 4u},
+                                     {"attention.head_count_kv", 4u}})
+        builder.set(text_of("llama.", key), value);
+    builder.tensor("token_embd.weight", Tensor::zeros({16, 256}).to(DType::F16));
+    const auto unreadable = [&](const char* name, std::uint32_t type, std::size_t bytes) {
+        builder.records.push_back(
+            {.name = name, .dimensions = {256, 256}, .type = type, .data = testing::Bytes(bytes)});
+    };
+    unreadable("blk.0.attn_q.weight", 10, 256 * 84);
+    unreadable("blk.0.attn_k.weight", 10, 256 * 84);
+    unreadable("blk.0.attn_v.weight", 99, 64);
+    builder.write(folder / "model.gguf");
+    const std::string file = folder / "model.gguf";
+    const Json facts = facts_of(file);
+    std::string found;
+    for (const Json& stored : facts.find("stored")->items())
+        found += text_of(stored.find("dtype")->as_string(), " ", number(stored, "tensors"), " ",
+                         stored.find("bytes")->dump(0), " ", stored.find("readable")->as_boolean(), "\n");
+    EXPECT_EQ(found, "q2_k 2 43008 false\nf16 1 8192 true\nnumber 99 1 null false\n");
+    const std::string text = expect_success({"inspect", file}).out;
+    for (const char* part : {"43.0 kB in 2 tensors  (cannot be read)", "? in 1 tensor  (cannot be read)"})
+        EXPECT_NE(text.find(part), text.npos) << text;
+    const std::string list = expect_success({"inspect", file, "--parameters"}).out;
+    for (const char* part : {"blk.0.attn_q.weight", "[256, 256]", "q2_k", "number 99", "4 tensors"})
+        EXPECT_NE(list.find(part), list.npos) << list;
+    const Json all = Json::parse(expect_success({"inspect", file, "--parameters", "--json"}).out, "list");
+    EXPECT_EQ(all.find("tensors")->items()[1].find("dtype")->as_string(), "q2_k");
+}
+
+TEST(Inspect, TellsTheContextThatGeneratingKeepsTo) {
+    EXPECT_EQ(number(facts_of(testing::golden_path("paligemma")), "context"), 128);
+    EXPECT_EQ(number(facts_of(testing::golden_path("vit")), "context"), 0);
+}
+
+TEST(Inspect, TellsThatAdaptersStandOverTheirBase) {
+    const testing::TemporaryFolder folder;
+    const std::string base = testing::golden_path("llama"), adapters = folder / "adapters";
+    const auto model = models::load(base);
+    const models::AdapterSettings settings{.rank = 3, .alpha = 6, .targets = {"q_proj"}};
+    models::attach_adapters(*model, settings, {});
+    models::save_adapters(*model, settings, base, adapters);
+    const std::string text = expect_success({"inspect", adapters}).out;
+    EXPECT_NE(text.find("with adapters of rank 3 on 2 layers"), text.npos) << text;
+    EXPECT_NE(text.find(base), text.npos);
+    const Json facts = facts_of(adapters);
+    EXPECT_EQ(number(*facts.find("adapters"), "layers"), 2);
+    EXPECT_EQ(number(*facts.find("adapters"), "most_rank"), 3);
+    const Json plain = facts_of(base);
+    EXPECT_EQ(plain.find("adapters"), nullptr);
 }
 
 TEST(Inspect, TellsOfWeightsThatCannotBeRead) {

@@ -225,9 +225,53 @@ TEST_F(Outputs, SingleFilesTakeNobodysPlace) {
     expect_refusal(1, {"regress", at("points.tsv"), "-o", at("points.tsv")}, {"points.tsv", "read"});
     expect_refusal(1, {"regress", "-o", at("model")}, {"model", "folder"});
     expect_refusal(1, {"regress", "-o", "/dev/null"}, {"/dev/null"});
-    for (int turn = 0; turn < 2; ++turn) {
-        expect_success({"regress", "-o", at("plot.svg"), "--steps", "1"});
-        expect_success({"scenes", "preview", at("set.scenes.json"), "-o", at("sheet.png")});
+}
+
+// A file of the same kind may be a person's own.
+TEST_F(Outputs, SingleFilesAreReplacedWhereThatWasAsked) {
+    const std::vector<std::vector<std::string>> commands{
+        {"regress", "--steps", "1", "-o", at("plot.svg")},
+        {"scenes", "preview", at("set.scenes.json"), "-o", at("sheet.png")},
+        {"embed", at("words"), "a text", "-o", at("vectors.npy")}};
+    fs::copy(at("model"), at("words"));
+    expect_success(
+        {"tokenizer", "train", "--kind", "bpe", "--vocab", "290", at("book.txt"), "-o", at("words"), "--overwrite"});
+    for (const std::vector<std::string>& words : commands) {
+        const std::string name = fs::path(words.back()).filename().string();
+        folder_.write(name, "");  // nobody misses an empty one
+        expect_success(words);
+        const std::string before = folder_.read(name);
+        expect_refusal(1, words, {name, "is there already", "--overwrite"});
+        EXPECT_EQ(folder_.read(name), before);
+        std::vector<std::string> again = words;
+        again.push_back("--overwrite");
+        expect_success(again);
+    }
+    expect_refusal(2, {"scenes", "preview", at("set.scenes.json")}, {"-o SHEET is missing"});
+}
+
+TEST_F(Outputs, NamesOfFoldersGiveATerminalNoOrders) {
+    expect_success(finetune(at("adapter"), {"--lora", "r=2"}));
+    for (const auto& [name, words] : writers(at("\x1b[31mred"))) {
+        if (name == "finetune") continue;
+        std::vector<std::string> again = words;
+        if (fs::exists(at("\x1b[31mred"))) again.push_back("--overwrite");
+        const testing::Answer seen = testing::run_on_terminal(again);
+        EXPECT_EQ(seen.status, 0) << seen.out;
+        EXPECT_EQ(seen.out.find("\x1b[31m"), std::string::npos) << name;
+        EXPECT_NE(seen.out.find("\\x1b[31mred"), std::string::npos) << name << seen.out;
+    }
+    // Nor in JSON, which escapes those of ASCII alone.
+    const std::string order = "\xc2\x9b";
+    for (const std::vector<std::string>& words : std::initializer_list<std::vector<std::string>>{
+             {"merge", at("adapter"), "-o", at(order + "merged"), "--json"},
+             {"tokenizer", "train", "--vocab", "290", at("book.txt"), "-o", at(order + "words"), "--json"},
+             {"scenes", "preview", at("set.scenes.json"), "-o", at(order + ".png"), "--json"},
+             {"scenes", "write", at("set.scenes.json"), "-o", at(order + "scenes"), "--json"}}) {
+        const testing::Answer seen = testing::run_on_terminal(words);
+        EXPECT_EQ(seen.status, 0) << seen.out;
+        EXPECT_EQ(seen.out.find(order), std::string::npos) << words[0] << seen.out;
+        EXPECT_NE(seen.out.find("u009b"), std::string::npos) << words[0] << seen.out;
     }
 }
 
@@ -242,6 +286,8 @@ TEST_F(Outputs, AFullStandardOutputIsAnError) {
                                      "generate " + at("model") + " --ids 5,6 --max-new 9", std::string("train --keys"),
                                      "init " + at("small.json") + " " + at("made")})
         full(words);
+    // More than a buffer holds: the error comes while it prints.
+    full("inspect llama-3-8b --parameters");
     full("--version", ">&-");
     full("inspect " + at("model"), ">&-");
     // The last one has been written all the same, and not into standard output's place.

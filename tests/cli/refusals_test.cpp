@@ -202,6 +202,15 @@ TEST_F(Refusals, NeitherMergeNorTrainingCopyWhatALinkShows) {
     }
 }
 
+TEST_F(Refusals, AdaptersWithoutTheirBase) {
+    folder.write("adapters/adapter_config.json",
+                 R"({"peft_type": "LORA", "r": 2, "lora_alpha": 1, "base_model_name_or_path": "/no/such/base"})");
+    const std::string adapters = folder / "adapters";
+    expect_refusal(1, {"merge", adapters, "-o", out}, {"/no/such/base", "name the base with --base"});
+    expect_refusal(1, {"embed", adapters, "x"}, {"/no/such/base", "tessera merge", "--base"});
+    expect_refusal(1, {"generate", adapters, "x"}, {"/no/such/base", "--adapter"});
+}
+
 std::string quantised_file(const testing::TemporaryFolder& folder) {
     testing::GgufBuilder builder;
     builder.set("general.architecture", "llama").set("llama.attention.layer_norm_rms_epsilon", 1e-5f);

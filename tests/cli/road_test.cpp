@@ -83,7 +83,8 @@ TEST(Road, PairsAreLearnedTranslatedAndScored) {
               std::string::npos);
     expect_success({"translate", run, "the red house blue", "--alignment", image, "--max-new", "12"});
     EXPECT_NE(folder.read("map.svg").find(">house</text>"), std::string::npos);
-    expect_refusal(1, {"translate", run, "a", "b", "--alignment", image}, {"--alignment", "2"});
+    expect_refusal(1, {"translate", run, "a", "--alignment", image}, {"map.svg", "--overwrite"});
+    expect_refusal(1, {"translate", run, "a", "b", "--alignment", image, "--overwrite"}, {"--alignment", "2"});
     expect_refusal(1, {"eval", run, data, "objective=pairs", "--beams", "0"}, {"--beams"});
 }
 

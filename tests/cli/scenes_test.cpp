@@ -19,7 +19,8 @@ TEST(ScenesCommand, PreviewWritesASheet) {
     const formats::Image image = formats::read_image(sheet);
     EXPECT_GT(image.width, 5 * 224);
     EXPECT_GT(image.height, 224);
-    const Answer json = expect_success({"scenes", "preview", file, "-o", sheet, "--count", "2", "--json"});
+    const Answer json =
+        expect_success({"scenes", "preview", file, "-o", sheet, "--count", "2", "--json", "--overwrite"});
     const formats::Json said = formats::Json::parse(json.out, "out");
     EXPECT_EQ(said.find("scenes")->as_integer(), 2);
 }
@@ -60,10 +61,11 @@ TEST(ScenesCommand, TextsStandOneALine) {
 
 TEST(ScenesCommand, RefusalsAreOneClearLine) {
     const SceneSet set;
-    const std::string file = set.file(everything).string();
-    expect_refusal(1, {"scenes", "preview", set.folder.path().string() + "/none.scenes.json"}, {"none.scenes.json"});
-    expect_refusal(1, {"scenes", "preview", file, "--count", "0"}, {"--count", "0"});
-    expect_refusal(1, {"scenes", "preview", file, "--from", "400"}, {"--from", "400"});
+    const std::string file = set.file(everything).string(), out = (set.folder / "out.png").string();
+    expect_refusal(1, {"scenes", "preview", set.folder.path().string() + "/none.scenes.json", "-o", out},
+                   {"none.scenes.json"});
+    expect_refusal(1, {"scenes", "preview", file, "-o", out, "--count", "0"}, {"--count", "0"});
+    expect_refusal(1, {"scenes", "preview", file, "-o", out, "--from", "400"}, {"--from", "400"});
     expect_refusal(1, {"scenes", "texts", file, "--count", "-3"}, {"--count", "-3"});
     expect_refusal(1, {"scenes", "texts", set.file(R"("style": [])", "bad.scenes.json").string()}, {"style", "styles"});
     expect_refusal(1, {"scenes", "preview", file, "-o", "/nowhere/at/all.png"}, {"/nowhere"});

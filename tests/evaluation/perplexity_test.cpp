@@ -90,7 +90,8 @@ TEST(Scoring, RefusesWhatCannotBeScored) {
     const models::OpenedModel model = testing::tiny_text_model(decoder, "byte-level-bpe-gpt2");
     testing::expect_error([&] { score_text(model, text, {.window = 1}); }, {"window of 1"});
     testing::expect_error([&] { score_text(model, text, {.window = 8, .stride = 8}); }, {"stride of 8"});
-    testing::expect_error([&] { score_text(model, ""); }, {"nothing to predict"});
+    testing::expect_error([&] { score_text(model, ""); }, {"the text", "nothing to predict"});
+    testing::expect_error([&] { score_text(model, "", {.source = "notes.txt"}); }, {"notes.txt", "nothing to predict"});
 }
 
 }  // namespace

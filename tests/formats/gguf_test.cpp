@@ -218,10 +218,12 @@ TEST(Gguf, BadTensorsAreNamed) {
 
 // Settings and the tokenizer of such a file are still good.
 TEST(Gguf, TensorsOfUnreadableTypesHaveAShapeAlone) {
-    const std::map<std::uint32_t, std::string> types{{10, "q2_k"}, {4, "number 4"}, {99, "number 99"}};
-    for (const auto& [type, name] : types) {
+    // (2, 256) of each: two blocks of 84 bytes, or nobody knows.
+    const std::map<std::uint32_t, UnreadableTensor> types{
+        {10, {"q2_k", 168}}, {4, {"number 4"}}, {40, {"nvfp4"}}, {99, {"number 99"}}};
+    for (const auto& [type, expected] : types) {
         const formats::Gguf read = with_second([&](testing::GgufRecord& r) { r.type = type; }).parse();
-        EXPECT_EQ(read.unreadable, (std::map<std::string, std::string>{{"second", name}}));
+        EXPECT_EQ(read.unreadable, (std::map<std::string, UnreadableTensor>{{"second", expected}}));
         EXPECT_EQ(read.tensor("second").shape(), (Shape{2, 256}));
         EXPECT_TRUE(read.tensor("second").is_deferred());
         EXPECT_FALSE(read.tensor("first").is_deferred());

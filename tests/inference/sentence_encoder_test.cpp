@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "support/goldens.h"
@@ -28,7 +29,7 @@ class SentenceFolder : public ::testing::Test {
     }
     std::vector<float> embed(const std::vector<std::string>& texts) const {
         const models::OpenedModel model = models::open_model(folder_.path());
-        return SentenceEncoder(model).embed(texts).to_vector<float>();
+        return SentenceEncoder(model).embed(texts).vectors.to_vector<float>();
     }
     testing::TemporaryFolder folder_;
 };
@@ -62,6 +63,22 @@ TEST_F(SentenceFolder, ALongTextLosesItsEnd) {
     const auto whole = embed({start});
     folder_.write("sentence_bert_config.json", R"({"max_seq_length": 5})");
     EXPECT_NE(embed({start}), whole);
+}
+
+TEST_F(SentenceFolder, SaysHowMuchOfATextWasRead) {
+    const models::OpenedModel model = models::open_model(folder_.path());
+    const SentenceEncoder encoder(model);
+    std::string text = "the";
+    int whole = 0, cut = 0;
+    for (int words = 1; words < 20; ++words, text += " the") {
+        const ReadText read = encoder.embed({text}).read[0];
+        const auto tokens = static_cast<std::int64_t>(model.text().encode(text).size());
+        EXPECT_EQ(read.tokens, std::min<std::int64_t>(tokens, 12));
+        EXPECT_EQ(read.is_truncated, tokens > 12) << tokens;  // one that just fits is whole
+        ++(read.is_truncated ? cut : whole);
+    }
+    EXPECT_GT(whole, 0);
+    EXPECT_GT(cut, 0);
 }
 
 }  // namespace

@@ -294,6 +294,31 @@ TEST(Adapters, RankStabilisedOnesCountByTheRootOfTheRank) {
     EXPECT_LE(relative_error(again->forward(some_ids()), model->forward(some_ids())), 1e-6);
 }
 
+// A factor that leaves nothing of the weights is a slip or an attack, and a model of NaN is no model.
+TEST(Adapters, AFactorBeyondAnyUseIsRefused) {
+    const testing::TemporaryFolder folder;
+    const std::string layer = "base_model.model.model.layers.0.self_attn.k_proj";
+    const auto adapters_of = [&](double value) {
+        return formats::NamedTensors{{layer + ".lora_A.weight", Tensor::full({2, 64}, value)},
+                                     {layer + ".lora_B.weight", Tensor::full({64, 2}, value)}};
+    };
+    const auto apply = [&](const formats::Json& fields, double value = 0.01) {
+        write_adapter(folder, adapters_of(value), fields);
+        auto model = load(golden_path("llama"));
+        apply_adapters(*model, folder / "a");
+        return model;
+    };
+    using formats::Json;
+    for (const double alpha : {1e308, -1e308, 1e9})
+        expect_error([&] { apply(Json::object().set("lora_alpha", alpha)); },
+                     {"a/adapter_config.json", "lora_alpha", "for rank 2", "at most"});
+    expect_error([&] { apply(Json::object().set("alpha_pattern", Json::object().set("k_proj", 1e300))); },
+                 {"alpha_pattern", "k_proj"});
+    merge_adapters(*apply(Json::object().set("lora_alpha", 1000)));
+    const auto huge = apply(Json::object().set("lora_alpha", 1000), 1e30);
+    expect_error([&] { merge_adapters(*huge); }, {"attention.key.weight", "not finite"});
+}
+
 TEST(Adapters, TheRunningReferencesNamesAreWritten) {
     const testing::TemporaryFolder folder;
     const auto model = load(golden_path("paligemma"));

@@ -189,6 +189,12 @@ TEST_F(Opened, ImagesAndClassesAreReadOnce) {
     expect_error([&] { open_model(golden_path("llama")).images(); }, {"llama", "no images"});
 }
 
+TEST_F(Opened, WhatItCannotDoIsToldBeforeWhatItLacks) {
+    const OpenOptions options{.needs_tokenizer = NeedsTokenizer::Yes, .capability = Capability::Score};
+    expect_error([&] { open_model(golden_path("vit"), options); }, {"vit", "does not score texts"});
+    expect_error([&] { open_model(golden_path("llama"), options); }, {"llama", "holds no tokenizer"});
+}
+
 TEST_F(Opened, SidecarFilesAreKeptWhateverBecomesOfThem) {
     const fs::path model = copy_golden("vit", "m");
     folder_.write("m/preprocessor_config.json", R"({"image_mean": [0.1, 0.2, 0.3]})");

@@ -1,9 +1,11 @@
 // The program. A command is one file; this one greets, lists them and turns an Error into one line.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "tessera/cli/arguments/failure.h"
@@ -22,6 +24,7 @@ struct Command {
     const char* name;
     const char* summary;
     int (*run)(const std::vector<std::string>& arguments);
+    bool is_group = false;  // of commands, whose names come next
 };
 
 constexpr Command commands[] = {
@@ -41,8 +44,8 @@ constexpr Command commands[] = {
     {"init", "a checkpoint of random weights", init_command},
     {"classify", "what images show, what kind texts are", classify_command},
     {"tokenize", "a text's tokens and their ids", tokenize_command},
-    {"tokenizer", "learn a tokenizer from texts", tokenizer_command},
-    {"scenes", "images with questions and exact answers, made here", scenes_command},
+    {"tokenizer", "learn a tokenizer from texts", tokenizer_command, true},
+    {"scenes", "images with questions and exact answers, made here", scenes_command, true},
     {"convert", "another dtype, other files", convert_command},
     {"regress", "a curve through points by attention pooling", regress_command},
     {"ops", "every op and the devices that can run it", ops_command},
@@ -70,24 +73,38 @@ int unknown(const std::string& name) {
         list += text_of(list.empty() ? "" : ", ", command.name);
     }
     const bool is_option = name.starts_with('-');
-    const std::string near = suggestion(name, is_option ? Words{"--help", "--version"} : known);
+    Words options{"--help", "--version"};
+    if (!is_option) options.insert(options.begin(), known.begin(), known.end());
+    const std::string near = suggestion(name, options);
     std::fprintf(stderr, "tessera: there is no %s '%s'%s; see tessera --help\n", is_option ? "option" : "command",
                  one_line(name).c_str(),
                  near.empty() && !is_option ? text_of("; there are: ", list).c_str() : near.c_str());
     return 2;
 }
 
+int too_many(const std::string& word) {
+    std::fprintf(stderr, "tessera: '%s' is one argument too many; see tessera --help\n", one_line(word).c_str());
+    return 2;
+}
+
 int run(Words arguments) {
+    const auto is_first = [&](std::initializer_list<const char*> words) {
+        return !arguments.empty() && std::find(words.begin(), words.end(), arguments[0]) != words.end();
+    };
     // `help COMMAND …` is `COMMAND … --help`.
-    if (arguments.size() > 1 && arguments[0] == "help") {
+    if (arguments.size() > 1 && is_first({"help", "--help", "-h"})) {
         arguments.erase(arguments.begin());
+        for (const Command& command : commands)
+            if (arguments[0] == command.name && arguments.size() > (command.is_group ? 2 : 1))
+                return too_many(arguments.back());
         arguments.emplace_back("--help");
     }
-    if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
+    if (arguments.empty() || is_first({"help", "--help", "-h"})) {
         print_welcome();
         return 0;
     }
-    if (arguments[0] == "--version" || arguments[0] == "-V") {
+    if (is_first({"--version", "-V"})) {
+        if (arguments.size() > 1) return too_many(arguments[1]);
         std::printf("tessera %s\n", TESSERA_VERSION);
         return 0;
     }
@@ -121,6 +138,8 @@ int main(int count, char** values) {
         std::fprintf(stderr, "tessera: stopped\n");
         return tessera::cli::status_after(stopped.signal);
     } catch (const std::exception& error) {
+        const auto* system = dynamic_cast<const std::system_error*>(&error);
+        if (system && tessera::cli::is_output_failure(*system)) return 1;
         const std::string text = tessera::cli::failure_text(error, count > 1 ? values[1] : "");
         std::fprintf(stderr, "tessera: %s\n", tessera::cli::one_line(text).c_str());
         return 1;

@@ -39,7 +39,7 @@ Score score_text(const models::OpenedModel& model, std::string_view text, const 
     const std::optional<std::int64_t> bos = model.text().special.bos;
     if (bos && (ids.empty() || ids.front() != *bos)) ids.insert(ids.begin(), *bos);
     const auto count = static_cast<std::int64_t>(ids.size());
-    check(count > 1, "the text has ", count, " tokens: nothing to predict");
+    check(count > 1, options.source, ": ", count, count == 1 ? " token" : " tokens", ": nothing to predict");
     const std::int64_t window = window_for(model, options);
     const std::int64_t stride = options.stride > 0 ? options.stride : std::max<std::int64_t>(1, window / 2);
     check(stride < window, "a stride of ", stride, " leaves gaps between windows of ", window, " tokens");

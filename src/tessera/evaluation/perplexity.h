@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "tessera/inference/prompt.h"
@@ -14,6 +15,7 @@ struct ScoreOptions {
     std::int64_t stride = 0;      // how far a window moves on; 0: half of it
     bool beyond_context = false;  // a window may be longer than the model's context, as long as there are positions
     std::function<void(std::int64_t done, std::int64_t total)> on_progress = {};  // in tokens
+    std::string source = "the text";                                              // what errors call the text
 };
 
 struct Score {

@@ -22,7 +22,7 @@ struct Record {
     Shape shape = {};
     std::uint64_t offset = 0;  // from the beginning of the data
     std::uint64_t bytes = 0;   // 0 where the type is unreadable
-    std::string unreadable = {};
+    std::optional<UnreadableTensor> unreadable = {};
 };
 
 class Parser {
@@ -44,8 +44,8 @@ class Parser {
         check_places(records, data.size());
         for (const Record& record : records) {
             const auto place = data.subspan(record.offset, record.bytes);
-            const bool is_read = record.unreadable.empty();
-            if (!is_read) out.unreadable.emplace(record.name, record.unreadable);
+            const bool is_read = !record.unreadable;
+            if (!is_read) out.unreadable.emplace(record.name, *record.unreadable);
             const bool is_new = out.tensors
                                     .emplace(record.name, is_read ? tensor_over(place, record, owner)
                                                                   : Tensor::deferred(record.shape, DType::F32))
@@ -146,14 +146,16 @@ class Parser {
         read_shape(record, field);
         const auto type = in_.read<std::uint32_t>(field);
         const std::optional<DType> dtype = dtype_of_gguf_type(type);
-        if (!dtype) record.unreadable = gguf_type_name(type);
         record.dtype = dtype.value_or(DType::F32);
         const DTypeInfo& facts = info(record.dtype);
         const std::int64_t width = record.shape.at(-1);
         check(width % facts.block_elements == 0, source_, ": ", field, ": rows of ", width, " are not whole blocks of ",
               facts.block_elements, " (", facts.name, ")");
         record.bytes = bytes_needed(record, field);
-        if (!dtype) record.bytes = 0;
+        if (!dtype) {
+            record.bytes = 0;
+            record.unreadable = {gguf_type_name(type), gguf_type_bytes(type, record.shape.elements())};
+        }
         record.offset = in_.read<std::uint64_t>(field);
         check(record.offset % alignment == 0, source_, ": ", field, ": offset ", record.offset,
               " is not a multiple of the alignment ", alignment);

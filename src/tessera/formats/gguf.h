@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,12 +22,18 @@ namespace tessera::formats {
 using GgufValue = std::variant<bool, std::int64_t, double, std::string, std::vector<bool>, std::vector<std::int64_t>,
                                std::vector<double>, std::vector<std::string>>;
 
+// A tensor of a type that cannot be read.
+struct UnreadableTensor {
+    std::string type;                        // "q2_k"
+    std::optional<std::int64_t> bytes = {};  // none: its blocks are not known either
+    friend bool operator==(const UnreadableTensor&, const UnreadableTensor&) = default;
+};
+
 struct Gguf {
     std::string source;  // what errors name: the file
     std::map<std::string, GgufValue> metadata = {};
-    std::map<std::string, Tensor> tensors = {};  // dimensions in row-major order: the file's, reversed
-    // Tensors of types that cannot be read, by name, and what the types are called. Above they have a shape alone.
-    std::map<std::string, std::string> unreadable = {};
+    std::map<std::string, Tensor> tensors = {};               // dimensions in row-major order: the file's, reversed
+    std::map<std::string, UnreadableTensor> unreadable = {};  // by name; above they have a shape alone
 
     bool has(const std::string& key) const { return metadata.contains(key); }
     // Without a fallback, a missing key is an error; so is always a value of another kind. Every integer is a number.

@@ -15,6 +15,8 @@ constexpr std::uint32_t gguf_max_rank = 4;
 // None where the type is not known, or known and not supported.
 std::optional<DType> dtype_of_gguf_type(std::uint32_t type);
 std::string gguf_type_name(std::uint32_t type);  // "q2_k"; "number 99" of one that is not known
-std::string supported_gguf_types();              // "f32, f16, …"
+// Of a type whose blocks are known, read or not; none otherwise, or where they would not fit 63 bits.
+std::optional<std::int64_t> gguf_type_bytes(std::uint32_t type, std::int64_t elements);
+std::string supported_gguf_types();  // "f32, f16, …"
 
 }  // namespace tessera::formats

@@ -97,21 +97,20 @@ std::vector<LabelScores> classify_images(const OpenedModel& model, std::span<con
                                    : ranked_rows(model.labels, logits, classes_exclude(model));
 }
 
-std::vector<LabelScores> classify_texts(const OpenedModel& model, const std::vector<std::string>& texts) {
+std::vector<ClassifiedText> classify_texts(const OpenedModel& model, const std::vector<std::string>& texts) {
     const NoGrad no_grad;
     const std::string type = text_of(model.path.string(), ": a model of type ", model.config.text("model_type", "?"));
     check(models::read_text_classes(model.config) > 0, type,
           " that is not …ForSequenceClassification has no classes of texts");
     check(dynamic_cast<const models::Encoder*>(model.model.get()) != nullptr, type, " has no classes of texts");
-    std::vector<tokenizers::Ids> rows;
-    for (const std::string& text : texts) {
-        rows.push_back(model.text().encode_at_most(text, model.model->longest_text()));
-        check(!rows.back().empty(), "text ", rows.size(), " has no tokens");
-    }
-    models::Batch batch = batch_of(rows, model.settings.padding.value_or(0), Side::Right);
+    const ReadTexts rows = read_texts(model, texts, model.model->context_length());
+    models::Batch batch = batch_of(rows.ids, model.settings.padding.value_or(0), Side::Right);
     batch.input_ids = batch.input_ids.to(model.device);
     batch.attention_mask = batch.attention_mask.to(model.device);
-    return ranked_rows(model.labels, model.model->forward(batch), classes_exclude(model));
+    std::vector<ClassifiedText> answers;
+    for (LabelScores& labels : ranked_rows(model.labels, model.model->forward(batch), classes_exclude(model)))
+        answers.push_back({std::move(labels), rows.read[answers.size()]});
+    return answers;
 }
 
 }  // namespace tessera::inference

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/formats/image/image.h"
+#include "tessera/inference/read_texts.h"
 #include "tessera/models/opened_model.h"
 
 namespace tessera::inference {
@@ -19,6 +20,11 @@ struct LabelScore {
 // Every label, by falling probability.
 using LabelScores = std::vector<LabelScore>;
 
+struct ClassifiedText {
+    LabelScores labels;
+    ReadText read;
+};
+
 // For a model that compares images with texts.
 struct ZeroShotLabels {
     std::vector<std::string> labels = {};
@@ -29,7 +35,7 @@ struct ZeroShotLabels {
 // labels of zero-shot is a question of its own (sigmoid).
 std::vector<LabelScores> classify_images(const models::OpenedModel& model, std::span<const formats::Image> images,
                                          const ZeroShotLabels& zero_shot = {});
-// For each text every class. A text longer than the model's positions loses its end.
-std::vector<LabelScores> classify_texts(const models::OpenedModel& model, const std::vector<std::string>& texts);
+// For each text every class. A text longer than the model's context loses its end, and the answer says so.
+std::vector<ClassifiedText> classify_texts(const models::OpenedModel& model, const std::vector<std::string>& texts);
 
 }  // namespace tessera::inference

@@ -13,10 +13,10 @@ models::Pooling pooling_of(const models::OpenedModel& model) {
     return folder.empty() ? models::Pooling{} : models::read_pooling(folder);
 }
 
-// The shorter of what the folder allows and what the model has positions for; 0: no limit.
+// The shorter of what the folder allows and the model's context; 0: no limit.
 std::int64_t longest_text(const models::Pooling& pooling, const models::Model& model) {
-    const std::int64_t positions = model.longest_text(), allowed = pooling.longest_text;
-    return positions == 0 || allowed == 0 ? std::max(positions, allowed) : std::min(positions, allowed);
+    const std::int64_t context = model.context_length(), allowed = pooling.longest_text;
+    return context == 0 || allowed == 0 ? std::max(context, allowed) : std::min(context, allowed);
 }
 
 }  // namespace
@@ -24,15 +24,11 @@ std::int64_t longest_text(const models::Pooling& pooling, const models::Model& m
 SentenceEncoder::SentenceEncoder(const models::OpenedModel& model)
     : model_(model), pooling_(pooling_of(model)), longest_(longest_text(pooling_, *model.model)) {}
 
-Tensor SentenceEncoder::embed(const std::vector<std::string>& texts) const {
+EmbeddedTexts SentenceEncoder::embed(const std::vector<std::string>& texts) const {
     const NoGrad no_grad;
     check(!texts.empty(), "embed: no texts");
-    std::vector<std::vector<std::int64_t>> ids;
-    for (const std::string& text : texts) {
-        ids.push_back(longest_ > 0 ? model_.text().encode_at_most(text, longest_) : model_.text().encode(text));
-        check(!ids.back().empty(), "embed: text ", ids.size(), " has no tokens");
-    }
-    models::Batch batch = batch_of(ids, model_.settings.padding.value_or(0), Side::Right);
+    ReadTexts rows = read_texts(model_, texts, longest_);
+    models::Batch batch = batch_of(rows.ids, model_.settings.padding.value_or(0), Side::Right);
     batch.input_ids = batch.input_ids.to(model_.device);
     batch.attention_mask = batch.attention_mask.to(model_.device);
     Tensor hidden;
@@ -41,7 +37,8 @@ Tensor SentenceEncoder::embed(const std::vector<std::string>& texts) const {
     });
     check(hidden.defined(), model_.path.string(), ": model_type '", model_.config.text("model_type", "?"),
           "' has no hidden states to pool");
-    return models::sentence_embedding(hidden, batch.attention_mask, pooling_).to(cpu).to(DType::F32);
+    return {models::sentence_embedding(hidden, batch.attention_mask, pooling_).to(cpu).to(DType::F32),
+            std::move(rows.read)};
 }
 
 }  // namespace tessera::inference

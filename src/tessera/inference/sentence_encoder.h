@@ -4,17 +4,23 @@
 #include <string>
 #include <vector>
 
+#include "tessera/inference/read_texts.h"
 #include "tessera/models/opened_model.h"
 #include "tessera/models/sentence.h"
 
 namespace tessera::inference {
 
+struct EmbeddedTexts {
+    Tensor vectors;              // (N, width) in f32 on the CPU
+    std::vector<ReadText> read;  // of each text
+};
+
 class SentenceEncoder {
    public:
     explicit SentenceEncoder(const models::OpenedModel& model);  // which must outlive it
 
-    // One vector per text, (N, width) in f32 on the CPU. A text longer than the model's positions loses its end.
-    Tensor embed(const std::vector<std::string>& texts) const;
+    // One vector per text. A text longer than the model's context loses its end, and the answer says so.
+    EmbeddedTexts embed(const std::vector<std::string>& texts) const;
 
    private:
     const models::OpenedModel& model_;

@@ -17,8 +17,7 @@ Config config_named(const std::string& name) {
         std::find_if(known.begin(), known.end(), [&](const Preset& preset) { return name == preset.name; });
     if (found != known.end()) return {formats::Json::parse(found->text, name), name};
     std::error_code error;
-    if (!std::filesystem::exists(name, error) && !error)
-        throw UnknownModel(text_of(name, ": neither a folder, a config.json nor a preset"));
+    if (!std::filesystem::exists(name, error) && !error) throw UnknownModel(name);
     formats::check_exists(name);
     if (is_adapter_folder(name)) return adapted_config(config_named(base_of_adapters(name).string()), name);
     const bool is_weights = !std::filesystem::is_directory(name) && std::filesystem::path(name).extension() != ".json";

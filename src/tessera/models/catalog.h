@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "tessera/core/error.h"
@@ -14,7 +15,9 @@ namespace tessera::models {
 // What was named is no model.
 class UnknownModel : public Error {
    public:
-    using Error::Error;
+    explicit UnknownModel(const std::string& name)
+        : Error(text_of(name, ": neither a folder, a config.json nor a preset")), name(name) {}
+    const std::string name;
 };
 
 // A folder of the Hub's layout, a GGUF file or a file of llama2.c, as one kind of checkpoint.

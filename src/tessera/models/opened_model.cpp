@@ -69,7 +69,6 @@ OpenedModel open_model(const fs::path& folder_or_file, const OpenOptions& option
     const formats::Checkpoint checkpoint = open(place.weights);
     OpenedModel opened{.path = folder_or_file, .sidecar_files = sidecar_files(place), .device = options.device};
     opened.settings = read_generation_settings(checkpoint.generation_config, checkpoint.config);
-    open_tokenizer(opened, place, options);
     if (place.adapter.empty()) {
         opened.model = load(checkpoint);
     } else {
@@ -77,6 +76,8 @@ OpenedModel open_model(const fs::path& folder_or_file, const OpenOptions& option
         opened.adapter = place.adapter;
         opened.model = load_adapted(checkpoint, place.adapter);
     }
+    if (options.capability) opened.model->require(*options.capability, folder_or_file.string());
+    open_tokenizer(opened, place, options);
     describe(opened);
     if (opened.device != cpu) nn::move_to(*opened.model, opened.device);
     return opened;

@@ -55,6 +55,7 @@ struct OpenOptions {
     std::filesystem::path adapter = {};    // a folder of adapters to put over the model
     Device device = cpu;
     NeedsTokenizer needs_tokenizer = NeedsTokenizer::IfThere;
+    std::optional<Capability> capability = {};  // that the model must have; asked before its tokenizer is opened
 };
 
 OpenedModel open_model(const std::filesystem::path& folder_or_file, const OpenOptions& options = {});

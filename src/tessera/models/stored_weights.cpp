@@ -35,21 +35,29 @@ bool has_weights(const fs::path& path) {
 
 std::vector<StoredWeights> stored_weights(const fs::path& path) {
     if (!has_model_weights(path)) return {};
-    std::map<DType, StoredWeights> by_dtype;
-    const auto count = [&](const auto& tensors) {
-        for (const auto& [name, tensor] : tensors) {
-            StoredWeights& stored = by_dtype[tensor.dtype()];
-            stored.dtype = tensor.dtype();
-            ++stored.tensors;
-            stored.elements += tensor.elements();
-            stored.bytes += bytes_of(tensor.dtype(), tensor.elements());
-        }
+    std::map<std::string, StoredWeights> by_dtype;
+    const auto count = [&](const std::string& dtype, const Tensor& tensor, std::int64_t bytes) -> StoredWeights& {
+        StoredWeights& stored = by_dtype[dtype];
+        stored.dtype = dtype;
+        ++stored.tensors;
+        stored.elements += tensor.elements();
+        stored.bytes += bytes;
+        return stored;
     };
-    // As the file has them: opened as a checkpoint, some tensors change their dtype.
-    if (path.extension() == ".gguf")
-        count(formats::read_gguf(path).tensors);
-    else
-        count(open(path).tensors);
+    const auto count_readable = [&](const Tensor& tensor) {
+        count(std::string(name(tensor.dtype())), tensor, bytes_of(tensor.dtype(), tensor.elements()));
+    };
+    if (path.extension() != ".gguf") {
+        for (const auto& [name, tensor] : open(path).tensors) count_readable(tensor);
+    } else {
+        // As the file has them: opened as a checkpoint, some tensors change their dtype.
+        const formats::Gguf gguf = formats::read_gguf(path);
+        for (const auto& [name, tensor] : gguf.tensors)
+            if (const auto unreadable = gguf.unreadable.find(name); unreadable != gguf.unreadable.end())
+                count(unreadable->second.type, tensor, unreadable->second.bytes.value_or(0)).is_readable = false;
+            else
+                count_readable(tensor);
+    }
     std::vector<StoredWeights> all;
     for (const auto& [dtype, stored] : by_dtype) all.push_back(stored);
     std::stable_sort(all.begin(), all.end(),

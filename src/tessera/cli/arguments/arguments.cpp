@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <map>
 
 #include "tessera/cli/arguments/help_page.h"
 #include "tessera/cli/arguments/suggestion.h"
@@ -143,6 +142,10 @@ struct Arguments::Implementation {
             }
             word = name + word.substr(equals);
             const bool value_follows = equals == arguments[i].size() && (is_model || takes_a_value(name));
+            // CLI11 would take it for a yes, whatever it says.
+            if (!is_model && equals < arguments[i].size() && !takes_a_value(name))
+                throw CLI::ConversionError(
+                    text_of(name, ": takes no value, found '", arguments[i].substr(equals + 1), "'"));
             if (!is_model) out.push_back(word);
             if (is_model && !value_follows) models.push_back(word.substr(equals + 1));
             if (!value_follows) continue;
@@ -294,6 +297,8 @@ void Arguments::device(std::string& value) {
 
 void Arguments::json(bool& value) { flag("--json", value, "print JSON, for scripts"); }
 
+void Arguments::overwrite(bool& value) { flag("--overwrite", value, "replace the file, where it is there already"); }
+
 int Arguments::refuse(const std::string& reason) const {
     const std::string name = implementation_->app.get_name();
     std::fprintf(stderr, "%s: %s; see %s --help\n", name.c_str(), one_line(reason).c_str(), name.c_str());
@@ -321,26 +326,6 @@ std::optional<int> Arguments::parse(const Texts& arguments) {
         return refuse(text_of("--threads: expected 1 to ", most_threads, ", found ", *own.threads));
     if (own.threads) set_thread_count(static_cast<int>(*own.threads));
     return std::nullopt;
-}
-
-Device parse_device(const std::string& name) {
-    check(name == "cpu" || name == "cuda", "--device: '", name, "' is neither cpu nor cuda");
-    const Device device = name == "cuda" ? cuda : cpu;
-    check(find_driver(device.kind) != nullptr, "--device ", name, ": this program was built without it");
-    check(available(device.kind), "--device ", name, ": no such device on this machine");
-    return device;
-}
-
-std::int64_t bytes_named(const std::string& text, const char* option) {
-    static const std::map<std::string, double> units{{"", 1},         {"B", 1},        {"KB", 1e3},
-                                                     {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},
-                                                     {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}};
-    double number = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const auto unit = units.find(std::string(rest, text.data() + text.size()));
-    check(error == std::errc() && unit != units.end() && number > 0 && number * unit->second < 0x1p62, option, ": '",
-          text, "' is no size such as 5GB or 500MB");
-    return static_cast<std::int64_t>(number * unit->second);
 }
 
 }  // namespace tessera::cli

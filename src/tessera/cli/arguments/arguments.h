@@ -39,6 +39,7 @@ class Arguments {
     void threads();                   // -t, --threads
     void device(std::string& value);  // --device cpu|cuda, and --threads
     void json(bool& value);           // --json
+    void overwrite(bool& value);      // --overwrite, of a single file that is written
 
     // Nothing when the command should run; otherwise the status to exit with: 0 after --help, 2 after wrong usage.
     std::optional<int> parse(const std::vector<std::string>& arguments);
@@ -50,7 +51,8 @@ class Arguments {
     std::unique_ptr<Implementation> implementation_;
 };
 
-Device parse_device(const std::string& name);  // throws where this program or machine has none
+// Throws where this program or machine has none; `source` is what named it.
+Device parse_device(const std::string& name, const char* source = "--device");
 // "5GB", "500MB", "1.5GiB", "1048576".
 std::int64_t bytes_named(const std::string& text, const char* option);
 

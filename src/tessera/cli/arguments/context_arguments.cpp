@@ -4,7 +4,7 @@
 
 namespace tessera::cli {
 void ContextArguments::declare(Arguments& parser) {
-    parser.option("-c,--ctx", tokens,
+    parser.option("-c,--ctx,--ctx-size", tokens,
                   "how many tokens a text may have, prompt and answer; the model's context otherwise");
     parser.flag("--beyond-context", goes_on, "go on past the model's context, where its positions do not end");
 }
@@ -19,10 +19,10 @@ inference::ContextRule ContextArguments::rule(const models::OpenedModel& model) 
     const std::int64_t positions = model.model->longest_text(), context = model.model->context_length();
     const std::int64_t wanted = tokens.value_or(1);
     check(wanted >= 1, "--ctx: expected 1 or more, found ", wanted);
-    check(positions == 0 || wanted <= positions, "--ctx: ", wanted, " tokens, but the model has positions for ",
-          positions);
-    check(goes_on || context == 0 || wanted <= context, "--ctx: ", wanted, " tokens, but the model's context is ",
-          context, "; --beyond-context goes past it");
+    check(positions == 0 || wanted <= positions, "--ctx: ", counted(wanted, "token"),
+          ", but the model has positions for ", positions);
+    check(goes_on || context == 0 || wanted <= context, "--ctx: ", counted(wanted, "token"),
+          ", but the model's context is ", context, "; --beyond-context goes past it");
     check(!shifts || tokens || context > 0, "--context-shift: ", model.path.string(),
           " does not say how long its context is; --ctx does");
     inference::ContextRule rule{.tokens = tokens.value_or(0)};
@@ -35,8 +35,8 @@ inference::ContextRule ContextArguments::rule(const models::OpenedModel& model) 
 
 std::string ContextArguments::name(const models::OpenedModel& model) const {
     const std::int64_t most = goes_on ? model.model->longest_text() : model.model->context_length();
-    return tokens && *tokens != most ? text_of("the context of ", *tokens, " tokens")
-                                     : text_of("the model's context of ", most, " tokens");
+    return tokens && *tokens != most ? text_of("the context of ", counted(*tokens, "token"))
+                                     : text_of("the model's context of ", counted(most, "token"));
 }
 
 }  // namespace tessera::cli

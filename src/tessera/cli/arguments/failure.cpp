@@ -7,11 +7,13 @@
 #include <new>
 #include <system_error>
 
+#include "tessera/cli/arguments/suggestion.h"
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/core/error.h"
 #include "tessera/formats/output_folder.h"
 #include "tessera/models/adapters/adapters.h"
 #include "tessera/models/catalog.h"
+#include "tessera/models/presets.h"
 #include "tessera/tokenizers/tokenizer_file.h"
 #include "tessera/training/recipe/recipe_keys.h"
 #include "tessera/training/run/run_folder.h"
@@ -41,14 +43,21 @@ bool is(const std::exception& error) {
 }
 
 // What the user can say to put it right.
-std::string_view hint(const std::exception& error, std::string_view command) {
+std::string hint(const std::exception& error, std::string_view command) {
     const bool talks = command == "generate" || command == "chat";
     if (is<training::EarlierRun>(error)) return "; --resume goes on with it, --overwrite replaces it";
     if (is<formats::FolderNotEmpty>(error)) return "; name another folder, or say --overwrite to replace what is in it";
     if (is<training::UnknownKey>(error)) return "; `tessera train --keys` lists all";
-    if (is<models::UnknownModel>(error)) return "; `tessera inspect --list` shows the presets";
+    if (const auto* unknown = dynamic_cast<const models::UnknownModel*>(&error)) {
+        std::vector<std::string> presets;
+        for (const models::Preset& preset : models::presets()) presets.emplace_back(preset.name);
+        const std::string near = suggestion(unknown->name, presets);
+        return near.empty() ? "; `tessera inspect --list` shows the presets" : near;
+    }
     if (is<models::NoBase>(error) && talks) return "; name the base, and this by --adapter";
-    if (is<models::NoBase>(error) && command == "merge") return "; name the base with --base";
+    if (is<models::NoBase>(error))
+        return command == "merge" ? "; name the base with --base"
+                                  : "; `tessera merge` with --base makes a model of both";
     if (is<tokenizers::NoTokenizer>(error) && (talks || command == "translate" || command == "score"))
         return "; name one with --tokenizer";
     return {};

@@ -1,5 +1,7 @@
 #include "tessera/cli/arguments/generation_arguments.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -89,7 +91,8 @@ models::GenerationSettings GenerationArguments::applied(const models::OpenedMode
     check_range("--frequency-penalty", frequency_penalty, -1e6, 1e6);
     check_range("--length-penalty", length_penalty, -1e6, 1e6);
     constexpr std::int64_t most = std::int64_t{1} << 31;
-    check(!max_new || (*max_new > 0 && *max_new <= most), "--max-new: expected 1 to ", most, ", found ",
+    check(!max_new || *max_new > 0, "--max-new: expected 1 or more, found ", max_new.value_or(0));
+    check(!max_new || *max_new <= most, "--max-new: expected at most ", with_separators(most), ", found ",
           max_new.value_or(0));
     check(!top_k || *top_k >= 0, "--top-k: expected 0 (all) or more, found ", top_k.value_or(0));
     check(!seed || *seed >= 0, "--seed: expected 0 or more, found ", seed.value_or(0));
@@ -127,23 +130,18 @@ models::GenerationSettings GenerationArguments::applied(const models::OpenedMode
 }
 
 std::string speed_line(const inference::GenerationTimings& s) {
-    char text[256];
     const auto rate = [](std::int64_t count, double seconds) {
         return seconds > 0 ? static_cast<double>(count) / seconds : 0.0;
     };
+    const auto tokens = [](std::int64_t count) { return fmt::format("{} token{}", count, count == 1 ? "" : "s"); };
     const std::int64_t read = s.prompt_tokens - s.reused_tokens;
-    std::string line;
-    std::snprintf(text, sizeof text, "prompt %lld tokens", static_cast<long long>(s.prompt_tokens));
-    line += text;
-    if (s.reused_tokens > 0) {
-        std::snprintf(text, sizeof text, " (%lld of them known)", static_cast<long long>(s.reused_tokens));
-        line += text;
-    }
-    std::snprintf(text, sizeof text,
-                  " in %.3f s (%.1f tokens/s), first token after %.3f s, then %lld tokens in %.3f s (%.1f tokens/s)",
-                  s.prefill_seconds, rate(read, s.prefill_seconds), s.first_token_seconds,
-                  static_cast<long long>(s.decoded_tokens), s.decode_seconds, rate(s.decoded_tokens, s.decode_seconds));
-    return line + text;
+    std::string line = "prompt " + tokens(s.prompt_tokens);
+    if (s.reused_tokens > 0) line += fmt::format(" ({} of them known)", s.reused_tokens);
+    return line + fmt::format(
+                      " in {:.3f} s ({:.1f} tokens/s), first token after {:.3f} s, then {} in {:.3f} s ({:.1f} "
+                      "tokens/s)",
+                      s.prefill_seconds, rate(read, s.prefill_seconds), s.first_token_seconds, tokens(s.decoded_tokens),
+                      s.decode_seconds, rate(s.decoded_tokens, s.decode_seconds));
 }
 
 }  // namespace tessera::cli

@@ -1,8 +1,9 @@
 #include "tessera/cli/arguments/image_arguments.h"
 
-#include <cstdio>
+#include <fmt/format.h>
 
 #include "tessera/cli/terminal/output.h"
+#include "tessera/cli/terminal/terminal.h"
 #include "tessera/core/error.h"
 
 namespace tessera::cli {
@@ -33,7 +34,7 @@ void ImageArguments::draw_boxes(const std::vector<formats::Image>& images,
     formats::Image copy = images.front();
     data::draw(copy, boxes);
     formats::write_image(draw, copy);
-    std::fprintf(stderr, "%s: %zu %s\n", draw.c_str(), boxes.size(), boxes.size() == 1 ? "box" : "boxes");
+    fmt::print(stderr, "{}: {} {}\n", one_line(draw), boxes.size(), boxes.size() == 1 ? "box" : "boxes");
 }
 
 }  // namespace tessera::cli

@@ -16,7 +16,19 @@ std::string without_dashes(const std::string& name) {
 
 // Of a short word nearly every letter must be right.
 std::int64_t most_changes(std::size_t length) {
-    return length < 4 ? 1 : std::max<std::int64_t>(2, static_cast<std::int64_t>(length) / 3);
+    return std::min<std::int64_t>(2, static_cast<std::int64_t>(length) / 3);
+}
+
+// Two neighbours that have changed places are one slip of the fingers.
+bool is_swapped(const std::string& word, const std::string& other) {
+    if (word.size() != other.size()) return false;
+    const auto [a, b] = std::mismatch(word.begin(), word.end(), other.begin());
+    return word.end() - a >= 2 && a[0] == b[1] && a[1] == b[0] && std::equal(a + 2, word.end(), b + 2);
+}
+
+std::int64_t changes_between(const std::string& word, const std::string& candidate) {
+    const bool is_beginning = word.size() >= 3 && candidate.starts_with(word);
+    return is_beginning || is_swapped(word, candidate) ? 1 : edit_distance(word, candidate);
 }
 
 }  // namespace
@@ -29,8 +41,7 @@ std::string suggestion(const std::string& typed, const std::vector<std::string>&
     for (const std::string& name : known) {
         const std::string candidate = without_dashes(name);
         if (candidate.size() < 2) continue;
-        const bool is_beginning = word.size() >= 3 && candidate.starts_with(word);
-        const std::int64_t changes = is_beginning ? 1 : edit_distance(word, candidate);
+        const std::int64_t changes = changes_between(word, candidate);
         if (changes >= least) continue;
         least = changes;
         nearest = name;

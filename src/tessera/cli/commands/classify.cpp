@@ -5,6 +5,7 @@
 #include "tessera/cli/arguments/arguments.h"
 #include "tessera/cli/arguments/input_texts.h"
 #include "tessera/cli/commands.h"
+#include "tessera/cli/commands/truncation_notice.h"
 #include "tessera/cli/terminal/output.h"
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/cli/terminal/terminal_text.h"
@@ -48,7 +49,7 @@ class Answers {
    public:
     Answers(const char* kind, const Request& request) : kind_(kind), top_(request.top), json_(request.json) {}
 
-    void add(const std::string& name, LabelScores answer) {
+    void add(const std::string& name, LabelScores answer, const inference::ReadText* read = nullptr) {
         if (top_ > 0 && static_cast<std::size_t>(top_) < answer.size()) answer.resize(static_cast<std::size_t>(top_));
         if (!json_) std::printf("%s\n", bold(one_line(name)).c_str());
         formats::Json list = formats::Json::array();
@@ -59,7 +60,9 @@ class Answers {
                                .set("probability", one.probability)
                                .set("score", one.score));
         }
-        if (json_) all_.push_back(formats::Json::object().set(kind_, name).set("labels", std::move(list)));
+        formats::Json one = formats::Json::object().set(kind_, name);
+        if (read) one.set("tokens", read->tokens).set("truncated", read->is_truncated);
+        if (json_) all_.push_back(one.set("labels", std::move(list)));
     }
 
     void finish() const {
@@ -109,16 +112,21 @@ int classify_texts(const Request& request) {
     const std::vector<std::string> texts = input_texts(request.given, request.files);
     check(!texts.empty(), "there are no texts: standard input and the files are empty");
     Answers answers("text", request);
+    std::vector<inference::ReadText> read;
     constexpr std::size_t batch = 32;
     for (std::size_t begin = 0; begin < texts.size(); begin += batch) {
         check_output();
         const std::vector<std::string> some(
             texts.begin() + static_cast<std::ptrdiff_t>(begin),
             texts.begin() + static_cast<std::ptrdiff_t>(std::min(begin + batch, texts.size())));
-        std::vector<LabelScores> scores = inference::classify_texts(model, some);
-        for (std::size_t i = 0; i < some.size(); ++i) answers.add(some[i], std::move(scores[i]));
+        std::vector<inference::ClassifiedText> classified = inference::classify_texts(model, some);
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            answers.add(some[i], std::move(classified[i].labels), &classified[i].read);
+            read.push_back(classified[i].read);
+        }
     }
     answers.finish();
+    if (!request.json) print_truncation(read);
     return 0;
 }
 

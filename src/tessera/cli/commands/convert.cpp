@@ -1,5 +1,6 @@
 // tessera convert: the same model in another dtype or other shards.
-#include <cstdio>
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "tessera/cli/arguments/arguments.h"
@@ -69,7 +70,7 @@ int convert_command(const std::vector<std::string>& arguments) {
     for (const fs::path& file : models::files_beside_weights(source))
         formats::copy_file(file, out.path() / file.filename());
     out.commit();
-    std::printf("%s: %zu tensors, %s\n", folder.c_str(), tensors.size(), in_bytes(written).c_str());
+    fmt::print("{}: {}, {}\n", one_line(folder), counted(tensors.size(), "tensor"), in_bytes(written));
     return 0;
 }
 

@@ -19,7 +19,7 @@ int fill_command(const std::vector<std::string>& arguments) {
     Arguments parser("fill", "Fills the gaps of a text with a masked language model.",
                      "tessera fill DIR \"Paris is the [MASK] of France.\"");
     parser.model("DIR", folder, "a folder of the Hub's layout");
-    parser.texts("TEXT", texts, files, "a text with the model's mask token, [MASK] or <mask>",
+    parser.texts("TEXT", texts, files, "a text with the model's mask token, [MASK] or <mask>; -: standard input",
                  "a file that holds the text (default: TEXT)");
     parser.option("--top", top, "how many tokens to show for each gap");
     parser.device(device);
@@ -29,10 +29,12 @@ int fill_command(const std::vector<std::string>& arguments) {
     if (given != 1) return parser.refuse(given == 0 ? "TEXT is missing" : text_of("expected one text, found ", given));
     check(top > 0, "--top: expected 1 or more, found ", top);
 
-    const models::OpenedModel model =
-        models::open_model(folder, {.device = parse_device(device), .needs_tokenizer = models::NeedsTokenizer::Yes});
+    const std::string text = one_text(texts, files);
+    const models::OpenedModel model = models::open_model(folder, {.device = parse_device(device),
+                                                                  .needs_tokenizer = models::NeedsTokenizer::Yes,
+                                                                  .capability = models::Capability::Fill});
     formats::Json out = formats::Json::array();
-    for (const auto& gap : inference::fill_mask(model, files.empty() ? texts[0] : file_text(files[0]), top)) {
+    for (const auto& gap : inference::fill_mask(model, text, top)) {
         formats::Json list = formats::Json::array();
         for (const inference::Filler& filler : gap) {
             if (!json)

@@ -103,10 +103,11 @@ int finetune_command(const std::vector<std::string>& arguments) {
                   "learn adapters only: r=16,alpha=32,dropout=0.05,targets=q_proj+v_proj (or all-linear; default: the "
                   "whole model)");
     parser.option("--steps", request.steps, "how many steps (default: 1000)");
-    parser.option("--epochs", request.epochs,
+    parser.option("--epochs,--num-train-epochs", request.epochs,
                   "how often to learn from all of the data (default: as long as --steps says)");
     parser.option("--batch", request.batch, "texts or images of one step (default: 8)");
-    parser.option("--lr", request.rate, "the highest learning rate (default: 2e-5, or 2e-4 with --lora)");
+    parser.option("--lr,--learning-rate", request.rate,
+                  "the highest learning rate (default: 2e-5, or 2e-4 with --lora)");
     parser.option("-o,--output DIR", request.folder, "the folder to write, needed");
     parser.flag("--resume", request.resume, "go on from the newest checkpoint in the folder");
     parser.flag("--overwrite", request.overwrite,
@@ -124,7 +125,7 @@ int finetune_command(const std::vector<std::string>& arguments) {
                               {.folder = request.folder,
                                .resume = request.resume,
                                .overwrite = request.overwrite,
-                               .device = parse_device(recipe.device)},
+                               .device = parse_device(recipe.device, "device")},
                               request.json, resume_command("finetune", arguments));
 }
 

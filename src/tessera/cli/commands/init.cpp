@@ -1,7 +1,6 @@
 // tessera init: a checkpoint of random weights, for training from scratch, tests and benchmarks.
+#include <fmt/format.h>
 #include <unistd.h>
-
-#include <cstdio>
 
 #include "tessera/cli/arguments/arguments.h"
 #include "tessera/cli/commands.h"
@@ -57,8 +56,7 @@ int init_command(const std::vector<std::string>& arguments) {
     options.tensors.on_written = [&](std::int64_t count) { progress.set(written += static_cast<double>(count)); };
     models::save(*model, out.path(), options);
     out.commit();
-    std::printf("%s: %s parameters, %s in %s\n", folder.c_str(), with_separators(parameters).c_str(),
-                in_bytes(bytes).c_str(), dtype_name.c_str());
+    fmt::print("{}: {}, {} in {}\n", one_line(folder), counted(parameters, "parameter"), in_bytes(bytes), dtype_name);
     return 0;
 }
 

@@ -3,12 +3,16 @@
 
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 #include "tessera/cli/arguments/arguments.h"
 #include "tessera/cli/commands.h"
 #include "tessera/cli/commands/parameter_list.h"
 #include "tessera/cli/terminal/terminal.h"
+#include "tessera/cli/terminal/terminal_text.h"
 #include "tessera/formats/json.h"
+#include "tessera/models/adapters/adapter_summary.h"
+#include "tessera/models/adapters/adapters.h"
 #include "tessera/models/catalog.h"
 #include "tessera/models/presets.h"
 #include "tessera/models/stored_weights.h"
@@ -32,6 +36,8 @@ struct Inspected {
     models::Summary summary;
     std::vector<models::StoredWeights> stored;
     std::string stored_error;  // why the files of weights cannot be read; the rest is told all the same
+    std::optional<models::AdapterSummary> adapters = {};  // of a folder of them; all else is of their base
+    std::string base = {};
 };
 
 Inspected inspected(const std::string& source) {
@@ -45,14 +51,15 @@ Inspected inspected(const std::string& source) {
     } catch (const Error& error) {
         all.stored_error = error.what();
     }
+    if (models::is_adapter_folder(source)) {
+        all.adapters = models::summarise_adapters(source);
+        all.base = models::base_of_adapters(source).string();
+    }
     return all;
 }
 
 // How many tokens the model was made to read; 0: nobody says.
-std::int64_t context_of(const Inspected& all) {
-    if (const std::int64_t positions = all.model->longest_text(); positions > 0) return positions;
-    return all.config.integer("max_position_embeddings", 0);
-}
+std::int64_t context_of(const Inspected& all) { return all.model->context_length(); }
 
 // "12 layers, width 768, 12 heads of 64, 4 of keys and values"
 std::string text_of_stack(const models::Stack& stack) {
@@ -62,6 +69,15 @@ std::string text_of_stack(const models::Stack& stack) {
                         stack.heads == 1 ? "" : "s", stack.head_width);
     if (stack.kv_heads != stack.heads) text += fmt::format(", {} of keys and values", stack.kv_heads);
     return text;
+}
+
+// "the base BASE with adapters of rank 8 on 12 layers, 98,304 parameters; what follows is the base's"
+std::string text_of_adapters(const models::AdapterSummary& adapters, const std::string& base) {
+    const std::string rank = adapters.least_rank == adapters.most_rank
+                                 ? fmt::format("rank {}", adapters.most_rank)
+                                 : fmt::format("ranks {} to {}", adapters.least_rank, adapters.most_rank);
+    return fmt::format("the base {} with adapters of {} on {}, {}; what follows is the base's", one_line(base), rank,
+                       counted(adapters.layers, "layer"), counted(adapters.parameters, "parameter"));
 }
 
 void print_shape(const Inspected& all) {
@@ -78,9 +94,9 @@ void print_shape(const Inspected& all) {
     if (s.vocabulary > 0) std::printf("  %-18s %s tokens\n", "vocabulary", with_separators(s.vocabulary).c_str());
     const char* label = "stored";
     for (const models::StoredWeights& stored : all.stored) {
-        std::printf("  %-18s %-6s %9s in %s tensor%s\n", label, std::string(name(stored.dtype)).c_str(),
-                    in_bytes(static_cast<double>(stored.bytes)).c_str(), with_separators(stored.tensors).c_str(),
-                    stored.tensors == 1 ? "" : "s");
+        const std::string bytes = stored.bytes > 0 ? in_bytes(static_cast<double>(stored.bytes)) : "?";
+        fmt::print("  {:<18} {:<6} {:>9} in {}{}\n", label, stored.dtype, bytes, counted(stored.tensors, "tensor"),
+                   stored.is_readable ? "" : "  (cannot be read)");
         label = "";
     }
     if (!all.stored_error.empty())
@@ -91,6 +107,7 @@ void print_shape(const Inspected& all) {
 void print_text(const Inspected& all) {
     const models::Summary& s = all.summary;
     std::printf("%s  %s\n\n", bold(all.architecture.model_type).c_str(), all.architecture.paper);
+    if (all.adapters) fmt::print("  {}\n\n", text_of_adapters(*all.adapters, all.base));
     print_shape(all);
     for (const models::Part& part : s.parts)
         std::printf("  %-18s %20s  %5.1f %%\n", part.name.c_str(), with_separators(part.parameters).c_str(),
@@ -137,10 +154,11 @@ formats::Json to_json(const std::vector<models::StoredWeights>& all) {
     formats::Json list = formats::Json::array();
     for (const models::StoredWeights& stored : all)
         list.push_back(formats::Json::object()
-                           .set("dtype", std::string(name(stored.dtype)))
+                           .set("dtype", stored.dtype)
+                           .set("readable", stored.is_readable)
                            .set("tensors", stored.tensors)
                            .set("parameters", stored.elements)
-                           .set("bytes", stored.bytes));
+                           .set("bytes", stored.bytes > 0 ? formats::Json(stored.bytes) : formats::Json()));
     return list;
 }
 
@@ -176,8 +194,15 @@ void print_json(const Inspected& all) {
         .set("forward_flop_per_token", s.matrix_operations)
         .set("forward_flop_per_token_looked_at", s.operations_per_context_token)
         .set("encoder_flop_per_token", s.encoder_operations);
+    if (all.adapters)
+        out.set("adapters", formats::Json::object()
+                                .set("base", all.base)
+                                .set("layers", all.adapters->layers)
+                                .set("least_rank", all.adapters->least_rank)
+                                .set("most_rank", all.adapters->most_rank)
+                                .set("parameters", all.adapters->parameters));
     if (!all.stored_error.empty()) out.set("stored_error", all.stored_error);
-    std::printf("%s\n", out.dump().c_str());
+    fmt::print("{}\n", json_for_terminal(out.dump()));
 }
 
 int list_presets(bool json) {

@@ -1,10 +1,13 @@
 // tessera merge: LoRA adapters and their base become one plain checkpoint.
-#include <cstdio>
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "tessera/cli/arguments/arguments.h"
 #include "tessera/cli/commands.h"
 #include "tessera/cli/commands/next_command.h"
+#include "tessera/cli/terminal/terminal.h"
+#include "tessera/cli/terminal/terminal_text.h"
 #include "tessera/core/error.h"
 #include "tessera/core/interruption.h"
 #include "tessera/formats/output_folder.h"
@@ -61,10 +64,11 @@ int merge_command(const std::vector<std::string>& arguments) {
     opened.save(folder.path(), options);
     folder.commit();
     if (json)
-        std::printf("%s\n", formats::Json::object().set("base", from.string()).set("folder", out).dump().c_str());
+        fmt::print("{}\n",
+                   json_for_terminal(formats::Json::object().set("base", from.string()).set("folder", out).dump()));
     else
-        std::printf("%s: %s with %s; try: tessera %s\n", out.c_str(), from.c_str(), adapter.c_str(),
-                    next_command(training::default_objective(model), out).c_str());
+        fmt::print("{}: {} with {}; try: tessera {}\n", one_line(out), one_line(from.string()), one_line(adapter),
+                   one_line(next_command(training::default_objective(model), out)));
     return 0;
 }
 

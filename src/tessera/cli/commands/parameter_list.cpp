@@ -1,10 +1,14 @@
 #include "tessera/cli/commands/parameter_list.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
 #include "tessera/cli/terminal/terminal.h"
+#include "tessera/cli/terminal/terminal_text.h"
+#include "tessera/formats/gguf.h"
 #include "tessera/models/adapters/adapters.h"
 #include "tessera/models/catalog.h"
 #include "tessera/models/parameter_names.h"
@@ -29,7 +33,22 @@ std::string stated_dtype(const models::Config& config) {
     return {};
 }
 
+// A file with types that cannot be read opens as no checkpoint: its tensors as the file names them.
+std::vector<Listed> listed_as_stored(const formats::Gguf& gguf) {
+    std::vector<Listed> list;
+    for (const auto& [tensor_name, tensor] : gguf.tensors) {
+        const auto unreadable = gguf.unreadable.find(tensor_name);
+        list.push_back(
+            {tensor_name, tensor.shape(),
+             unreadable != gguf.unreadable.end() ? unreadable->second.type : std::string(name(tensor.dtype()))});
+    }
+    return list;
+}
+
 std::vector<Listed> listed(const std::string& source) {
+    if (std::filesystem::path(source).extension() == ".gguf" && std::filesystem::exists(source))
+        if (const formats::Gguf gguf = formats::read_gguf(source); !gguf.unreadable.empty())
+            return listed_as_stored(gguf);
     const models::Config config = models::config_named(source);
     const std::unique_ptr<models::Model> model = models::build(config);
     std::vector<Listed> list;
@@ -72,7 +91,8 @@ int list_parameters(const std::string& source, bool json) {
             if (!one.dtype.empty()) entry.set("dtype", one.dtype);
             all.push_back(std::move(entry));
         }
-        std::printf("%s\n", Json::object().set("source", source).set("tensors", std::move(all)).dump().c_str());
+        fmt::print("{}\n",
+                   json_for_terminal(Json::object().set("source", source).set("tensors", std::move(all)).dump()));
         return 0;
     }
     std::size_t widest = 0;
@@ -83,8 +103,7 @@ int list_parameters(const std::string& source, bool json) {
         std::printf("%-*s  %-20s %s\n", static_cast<int>(widest), one_line(one.name).c_str(),
                     in_brackets(one.shape).c_str(), one.dtype.c_str());
     }
-    std::printf("%s tensors, %s parameters\n", with_separators(static_cast<std::int64_t>(list.size())).c_str(),
-                with_separators(elements).c_str());
+    fmt::print("{}, {}\n", counted(list.size(), "tensor"), counted(elements, "parameter"));
     return 0;
 }
 

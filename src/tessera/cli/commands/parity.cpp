@@ -1,12 +1,15 @@
 // tessera parity: what we compute beside what a reference computed.
 #include "tessera/parity/parity.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdio>
 
 #include "tessera/cli/arguments/arguments.h"
 #include "tessera/cli/commands.h"
 #include "tessera/cli/terminal/terminal.h"
+#include "tessera/cli/terminal/terminal_text.h"
 #include "tessera/formats/json.h"
 
 namespace tessera::cli {
@@ -37,8 +40,8 @@ void print_outcome(const parity::Outcome& outcome, bool all) {
                                                                : outcome.folder.filename().string();
     const std::string verdict = outcome.passed() ? green("pass") : red("FAIL");
     const parity::Quantity* largest = worst(outcome);
-    std::printf("%s  %s  %s, %zu quantities", verdict.c_str(), bold(one_line(name)).c_str(), outcome.kind.c_str(),
-                outcome.quantities.size());
+    fmt::print("{}  {}  {}, {} {}", verdict, bold(one_line(name)), one_line(outcome.kind), outcome.quantities.size(),
+               outcome.quantities.size() == 1 ? "quantity" : "quantities");
     if (largest) std::printf(", nearest its limit: %s %.1e", one_line(largest->name).c_str(), largest->error);
     std::printf(" %s\n", faint(text_of("(", std::lround(outcome.seconds * 1000), " ms)")).c_str());
     if (!outcome.failure.empty()) std::printf("  %s\n", one_line(outcome.failure).c_str());
@@ -95,7 +98,7 @@ int parity_command(const std::vector<std::string>& arguments) {
              : print_outcome(outcome, all || cases.size() == 1);
     }
     if (json)
-        std::printf("%s\n", results.dump().c_str());
+        fmt::print("{}\n", json_for_terminal(results.dump()));
     else if (cases.size() > 1)
         std::printf("%zu of %zu cases pass\n", cases.size() - failed, cases.size());
     return failed == 0 ? 0 : 1;

@@ -160,7 +160,7 @@ int regress_command(const std::vector<std::string>& arguments) {
     std::string file, out;
     std::optional<double> width_given, rate_given;
     std::int64_t steps = 100, seed = 0, count = 50;
-    bool json = false;
+    bool json = false, overwrite = false;
     Arguments parser("regress",
                      "A curve through points by attention pooling (Nadaraya-Watson): with a constant, a boxcar, an\n"
                      "Epanechnikov and a Gaussian kernel, and a Gaussian one whose width is learned. The image shows\n"
@@ -173,6 +173,7 @@ int regress_command(const std::vector<std::string>& arguments) {
     parser.option("--rate", rate_given, "the learning rate (default: 1)");
     parser.option("--points", count, "how many points to make, where no file is given");
     parser.option("--seed", seed, "of the points that are made");
+    parser.overwrite(overwrite);
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
     constexpr std::int64_t most_points = 2000;  // each is compared with each
@@ -185,7 +186,7 @@ int regress_command(const std::vector<std::string>& arguments) {
     check(points.x.size() >= 3 && points.x.size() <= static_cast<std::size_t>(most_points), file, ": expected 3 to ",
           most_points, " points, found ", points.x.size());
 
-    if (!out.empty()) check_output_file(out, "<svg", {file});
+    if (!out.empty()) check_output_file(out, "<svg", {file}, {.overwrite = overwrite});
     const auto path = training::learn_width(points, {PoolingKernel::Gaussian, width}, steps, rate);
     const std::vector<Fit> fits = fits_of(points, width, path.back().width);
     print(fits, json);

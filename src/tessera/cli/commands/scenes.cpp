@@ -1,4 +1,6 @@
 // tessera scenes: looks at a scene set, writes it to files, prints its texts; scenes_score.cpp marks a model's answers.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -77,24 +79,25 @@ bool is_scenes_file(const fs::path& below) {
 }
 
 int preview(const std::vector<std::string>& arguments) {
-    std::string file, out = "scenes.png";
+    std::string file, out;
     std::int64_t count = 24, from = 0, columns = 6;
-    bool json = false;
-    Arguments parser("scenes preview",
-                     "RandomSequence scenes onto one sheet, each with its question and its answer under it.",
+    bool json = false, overwrite = false;
+    Arguments parser("scenes preview", "Scenes on one sheet, each with its question and its answer under it.",
                      "tessera scenes preview recipes/scenes/train.scenes.json -o sheet.png --count 24");
     parser.positional("FILE", file, "a scene set (.scenes.json)");
-    parser.option("-o,--output FILE", out, "the PNG file to write");
+    parser.option("-o,--output FILE", out, "the PNG file to write, needed");
     parser.option("--count", count, "how many scenes, at most 1000");
     parser.option("--from", from, "the number of the first one");
     parser.option("--columns", columns, "how many side by side");
     parser.threads();
+    parser.overwrite(overwrite);
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
+    if (out.empty()) return parser.refuse("-o SHEET is missing");
     constexpr std::int64_t most = 1000;
     check(count >= 1 && count <= most, "--count: expected 1 to ", most, ", found ", count);
     check(columns >= 1 && columns <= most, "--columns: expected 1 to ", most, ", found ", columns);
-    check_output_file(out, formats::image_signature(out), {file});
+    check_output_file(out, formats::image_signature(out), {file}, {.overwrite = overwrite});
     const scenes::Scenes scenes{fs::path(file)};
     const Range range = range_of(scenes, from, count);
     std::vector<scenes::SheetEntry> entries;
@@ -105,9 +108,9 @@ int preview(const std::vector<std::string>& arguments) {
         });
     formats::write_image(out, scenes::contact_sheet(entries, columns));
     if (json)
-        std::printf("%s\n", Json::object().set("file", out).set("scenes", range.count).dump(0).c_str());
+        fmt::print("{}\n", json_for_terminal(Json::object().set("file", out).set("scenes", range.count).dump(0)));
     else
-        std::printf("%s: %s scenes\n", one_line(out).c_str(), with_separators(range.count).c_str());
+        fmt::print("{}: {}\n", one_line(out), counted(range.count, "scene"));
     return 0;
 }
 
@@ -157,9 +160,9 @@ int write(const std::vector<std::string>& arguments) {
     folder.commit();
     const std::string written = (fs::path(out) / "scenes.jsonl").string();
     if (json)
-        std::printf("%s\n", Json::object().set("file", written).set("scenes", range.count).dump(0).c_str());
+        fmt::print("{}\n", json_for_terminal(Json::object().set("file", written).set("scenes", range.count).dump(0)));
     else
-        std::printf("%s: %s scenes\n", one_line(written).c_str(), with_separators(range.count).c_str());
+        fmt::print("{}: {}\n", one_line(written), counted(range.count, "scene"));
     return 0;
 }
 

@@ -1,7 +1,6 @@
 // tessera tokenize: a text's tokens and their ids.
 #include <cstdio>
 #include <iostream>
-#include <iterator>
 
 #include "tessera/cli/arguments/arguments.h"
 #include "tessera/cli/arguments/input_texts.h"
@@ -68,7 +67,7 @@ void print_tokens(const Tokenizer& tokenizer, const Ids& ids) {
             std::printf("%lld\t%s%s\n", static_cast<long long>(ids[i]), text.c_str(),
                         tokenizer.is_special(ids[i]) ? "\t(special)" : "");
     }
-    if (is_terminal()) std::printf("\n%s\n", faint(text_of(ids.size(), " tokens")).c_str());
+    if (is_terminal()) std::printf("\n%s\n", faint(counted(ids.size(), "token")).c_str());
 }
 
 }  // namespace
@@ -94,8 +93,7 @@ int tokenize_command(const std::vector<std::string>& arguments) {
     if (given > 1) return parser.refuse(text_of("expected one text, found ", given));
 
     if (lines) return answer_lines(*tokenizers::open_tokenizer(source));
-    std::string text = files.empty() ? texts[0] : file_text(files[0]);
-    if (files.empty() && text == "-") text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    const std::string text = one_text(texts, files);
     const std::shared_ptr<const Tokenizer> tokenizer = tokenizers::open_tokenizer(source);
     if (json)
         std::printf("%s\n", json_for_terminal(line_of(answer(*tokenizer, text))).c_str());

@@ -1,4 +1,6 @@
 // tessera tokenizer train: learns a tokenizer from texts.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -7,6 +9,7 @@
 #include "tessera/cli/arguments/command_group.h"
 #include "tessera/cli/commands.h"
 #include "tessera/cli/terminal/terminal.h"
+#include "tessera/cli/terminal/terminal_text.h"
 #include "tessera/core/interruption.h"
 #include "tessera/formats/atomic_file.h"
 #include "tessera/formats/json.h"
@@ -79,18 +82,17 @@ int train(const std::vector<std::string>& arguments) {
     tokenizers::open_tokenizer(out.path());  // what was written can be read
     out.commit();
     if (json)
-        std::printf("%s\n", formats::Json::object()
-                                .set("kind", training.kind)
-                                .set("tokens", trained.size)
-                                .set("seconds", seconds)
-                                .set("folder", folder)
-                                .dump(0)
-                                .c_str());
+        fmt::print("{}\n", json_for_terminal(formats::Json::object()
+                                                 .set("kind", training.kind)
+                                                 .set("tokens", trained.size)
+                                                 .set("seconds", seconds)
+                                                 .set("folder", folder)
+                                                 .dump(0)));
     else
-        std::printf("%s: %s tokens of the kind %s in %.1f s\n", one_line(folder).c_str(),
-                    with_separators(trained.size).c_str(), training.kind.c_str(), seconds);
+        fmt::print("{}: {} of the kind {} in {:.1f} s\n", one_line(folder), counted(trained.size, "token"),
+                   training.kind, seconds);
     if (trained.size < training.vocabulary)
-        std::fprintf(stderr, "tessera: the corpus gives %s tokens only\n", with_separators(trained.size).c_str());
+        fmt::print(stderr, "tessera: the corpus gives {} only\n", counted(trained.size, "token"));
     return 0;
 }
 

@@ -65,7 +65,7 @@ int train_command(const std::vector<std::string>& arguments) {
                               {.folder = home,
                                .resume = resume,
                                .overwrite = overwrite,
-                               .device = parse_device(recipe.device),
+                               .device = parse_device(recipe.device, "device"),
                                .recipe_file = file},
                               json, resume_command("train", arguments));
 }

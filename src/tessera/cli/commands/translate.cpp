@@ -1,4 +1,6 @@
 // tessera translate: texts through an encoder–decoder, one answer each.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -8,6 +10,7 @@
 #include "tessera/cli/arguments/input_texts.h"
 #include "tessera/cli/commands.h"
 #include "tessera/cli/terminal/output.h"
+#include "tessera/cli/terminal/terminal.h"
 #include "tessera/cli/terminal/terminal_text.h"
 #include "tessera/formats/atomic_file.h"
 #include "tessera/formats/json.h"
@@ -34,7 +37,7 @@ std::string prefix_of(const models::OpenedModel& model, const std::string& task)
 int translate_command(const std::vector<std::string>& arguments) {
     std::string folder, tokenizer, prefix, task, alignment, device = "cpu";
     std::vector<std::string> given, files;
-    bool json = false;
+    bool json = false, overwrite = false;
     GenerationArguments how;
     ContextArguments context;
     Arguments parser("translate", "Puts texts through an encoder-decoder: a translation, a summary, an answer.",
@@ -53,16 +56,16 @@ int translate_command(const std::vector<std::string>& arguments) {
     how.declare_sampling(parser);
     how.declare_beams(parser);
     context.declare(parser);
+    parser.overwrite(overwrite);
     parser.device(device);
     parser.json(json);
     if (const auto status = parser.parse(arguments)) return *status;
     if (given.empty() && files.empty()) return parser.refuse("TEXT is missing");
-    if (!alignment.empty()) check_output_file(alignment, "<svg", {folder});
-    const models::OpenedModel model = models::open_model(
-        folder,
-        {.tokenizer = tokenizer, .device = parse_device(device), .needs_tokenizer = models::NeedsTokenizer::Yes});
-    check(model.model->has_encoder(), folder, ": model_type '", model.config.text("model_type", "?"),
-          "' has no encoder; see tessera generate");
+    if (!alignment.empty()) check_output_file(alignment, "<svg", {folder}, {.overwrite = overwrite});
+    const models::OpenedModel model = models::open_model(folder, {.tokenizer = tokenizer,
+                                                                  .device = parse_device(device),
+                                                                  .needs_tokenizer = models::NeedsTokenizer::Yes,
+                                                                  .capability = models::Capability::EncodeDecode});
     const models::GenerationSettings settings = how.applied(model);
     const inference::ContextRule rule = context.rule(model);
     const std::string before = prefix_of(model, task) + prefix;
@@ -98,11 +101,11 @@ int translate_command(const std::vector<std::string>& arguments) {
         check_output();
     }
     if (stopped > 0)
-        std::fprintf(stderr, "%zu of %zu texts stopped at %s\n", stopped, texts.size(), context.name(model).c_str());
+        fmt::print(stderr, "{} of {} stopped at {}\n", stopped, counted(texts.size(), "text"), context.name(model));
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!json)
-        std::fprintf(stderr, "%zu texts, %zu tokens in %.3f s (%.1f tokens/s)\n", texts.size(), tokens, seconds,
-                     seconds > 0 ? static_cast<double>(tokens) / seconds : 0.0);
+        fmt::print(stderr, "{}, {} in {:.3f} s ({:.1f} tokens/s)\n", counted(texts.size(), "text"),
+                   counted(tokens, "token"), seconds, seconds > 0 ? static_cast<double>(tokens) / seconds : 0.0);
     return 0;
 }
 

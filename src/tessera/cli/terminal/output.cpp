@@ -43,6 +43,13 @@ bool finish_output() {
     return false;
 }
 
+bool is_output_failure(const std::system_error& error) {
+    if (!std::ferror(stdout)) return false;
+    if (output_error == 0) output_error = error.code().value();
+    finish_output();
+    return true;
+}
+
 void open_standard_streams() {
     for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         if (::fcntl(file, F_GETFD) < 0 && errno == EBADF) {
@@ -51,7 +58,8 @@ void open_standard_streams() {
         }
 }
 
-void check_output_file(const fs::path& path, const std::string& begins, const std::vector<fs::path>& inputs) {
+void check_output_file(const fs::path& path, const std::string& begins, const std::vector<fs::path>& inputs,
+                       const OutputFileOptions& options) {
     const std::string shown = one_line(path.string());
     check(!path.filename().empty(), shown, ": is no name of a file");
     std::error_code error;
@@ -65,8 +73,9 @@ void check_output_file(const fs::path& path, const std::string& begins, const st
     std::string first(begins.size(), '\0');
     std::ifstream file(path, std::ios::binary);
     file.read(first.data(), static_cast<std::streamsize>(first.size()));
-    check(fs::file_size(path, error) == 0 || (file && first == begins), shown,
-          ": holds something else than what would be written; name another file");
+    if (fs::file_size(path, error) == 0) return;
+    check(file && first == begins, shown, ": holds something else than what would be written; name another file");
+    check(options.overwrite, shown, ": is there already; name another file, or say --overwrite to replace it");
 }
 
 }  // namespace tessera::cli

@@ -60,6 +60,10 @@ std::string with_separators(std::int64_t number) {
     return text;
 }
 
+std::string counted(std::int64_t count, const char* noun) {
+    return text_of(with_separators(count), " ", noun, count == 1 ? "" : "s");
+}
+
 std::string in_bytes(double bytes) {
     if (bytes < 1000) return text_of(std::lround(bytes), " B");
     for (const char* unit : {" kB", " MB", " GB"}) {

@@ -23,10 +23,11 @@ std::string faint(const std::string& text);
 // terminal no orders, and what is very long is cut.
 std::string one_line(const std::string& text);
 
-std::string with_separators(std::int64_t number);  // 6,738,415,616
-std::string in_bytes(double bytes);                // 13.5 GB
-std::string in_metric(double number);              // 15.0 G, for FLOP
-std::string in_powers(double number);              // 6.74 B: thousands, millions, billions
+std::string with_separators(std::int64_t number);           // 6,738,415,616
+std::string counted(std::int64_t count, const char* noun);  // "1 token", "2,048 tokens"
+std::string in_bytes(double bytes);                         // 13.5 GB
+std::string in_metric(double number);                       // 15.0 G, for FLOP
+std::string in_powers(double number);                       // 6.74 B: thousands, millions, billions
 
 // A bar with rate and time left on standard error, from the third second on; nothing when that is no terminal. Where
 // stopping is asked for (core/interruption.h), set() throws Stopped.

@@ -86,11 +86,21 @@ void check_plain(const Config& config) {
                       text_of("\"", start->as_string(), "\" changes the base too, and is not supported"));
 }
 
-double alpha_of(const Config& config, const WeightTable& table, const std::string& name) {
+// What an adapter's change is multiplied by. Beyond the limit nothing of the weights would be left.
+double factor_of(const Config& config, const WeightTable& table, const std::string& name, std::int64_t rank) {
+    constexpr double most = 1e6;
+    const auto checked = [&](const Config& fields, const std::string& field) {
+        const double divisor = static_cast<double>(rank), alpha = fields.number(field);
+        const double factor = alpha / (config.boolean("use_rslora", false) ? std::sqrt(divisor) : divisor);
+        if (!(std::abs(factor) <= most))
+            fields.reject(field, text_of(alpha, " for rank ", rank, " multiplies the adapters by ", factor,
+                                         "; at most ", most, " is expected"));
+        return factor;
+    };
     const Config patterns = config.section_or_empty("alpha_pattern");
     for (const auto& [pattern, alpha] : patterns.json().members())
-        if (is_called(table, name, pattern)) return patterns.number(pattern);
-    return config.number("lora_alpha");
+        if (is_called(table, name, pattern)) return checked(patterns, pattern);
+    return checked(config, "lora_alpha");
 }
 
 // The file of this name, which must be there.
@@ -191,9 +201,7 @@ class Folder {
         check(up->second.shape() == Shape{layer.out_width(), down.size(0)}, source_, ": ", name, ".lora_B has shape ",
               up->second.shape(), ", expected ", Shape{layer.out_width(), down.size(0)});
         check(is_float(down.dtype()) && is_float(up->second.dtype()), source_, ": ", name, ": not floats");
-        const auto rank = static_cast<double>(down.size(0));
-        const bool by_root = config_.boolean("use_rslora", false);
-        const double factor = alpha_of(config_, model_.weights, name) / (by_root ? std::sqrt(rank) : rank);
+        const double factor = factor_of(config_, model_.weights, name, down.size(0));
         const Tensor& weight = layer.parts[0]->weight;
         const DType dtype = weight.dtype() == DType::F64 ? DType::F64 : DType::F32;
         const Tensor shared = down.to(dtype).to(weight.device()).clone();

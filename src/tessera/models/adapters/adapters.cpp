@@ -1,12 +1,15 @@
 #include "tessera/models/adapters/adapters.h"
 
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "tessera/models/adapters/adapted_layers.h"
 #include "tessera/models/adapters/stored_module.h"
 #include "tessera/models/new_head.h"
 #include "tessera/ops/random.h"
+#include "tessera/ops/reduce.h"
+#include "tessera/tensor/tape.h"
 
 namespace tessera::models {
 namespace {
@@ -83,6 +86,16 @@ void let_adapters_learn(Model& model, bool and_head) {
     });
 }
 
-void merge_adapters(Model& model) { nn::merge_lora(model); }
+void merge_adapters(Model& model) {
+    std::map<std::string, nn::Linear*> adapted;
+    nn::for_each_linear(model, [&](const std::string& name, nn::Linear& linear) {
+        if (linear.adapter) adapted.emplace(name, &linear);
+    });
+    nn::merge_lora(model);
+    const NoGrad no_grad;
+    for (const auto& [name, linear] : adapted)
+        check(std::isfinite(ops::sum(linear->weight.to(DType::F64)).item()), "lora: ", name,
+              ".weight: the adapter makes numbers of it that are not finite");
+}
 
 }  // namespace tessera::models

@@ -41,7 +41,7 @@ void attach_adapters(Model& model, const AdapterSettings& settings, RandomKey ke
 bool has_adapters(Model& model);
 // Freezes all but the adapters, and the head of a classifier that learns.
 void let_adapters_learn(Model& model, bool and_head);
-// Adds the adapters to the weights: a plain model again.
+// Adds the adapters to the weights: a plain model again. Throws where a weight is no longer finite.
 void merge_adapters(Model& model);
 
 bool is_adapter_folder(const std::filesystem::path& path);

@@ -136,7 +136,7 @@ class Converter {
 // All types that are missing, in one line.
 void check_readable(const Gguf& gguf) {
     std::map<std::string, std::size_t> counts;
-    for (const auto& [name, type] : gguf.unreadable) ++counts[type];
+    for (const auto& [name, tensor] : gguf.unreadable) ++counts[tensor.type];
     std::string types;
     for (const auto& [type, count] : counts)
         types += text_of(types.empty() ? "" : ", ", type, " (", count, count == 1 ? " tensor)" : " tensors)");
