@@ -38,6 +38,10 @@ nn::Module& learning(models::Model& model, const Objective& objective) {
 
 }  // namespace
 
+double smoothed(double before, double loss, std::int64_t count) {
+    return before + (loss - before) * (1 - smoothing) / (1 - std::pow(smoothing, static_cast<double>(count)));
+}
+
 Trainer::Trainer(models::Model& model, const Objective& objective, const Recipe& recipe, Device device)
     : model_(model),
       objective_(objective),
@@ -129,7 +133,7 @@ StepReport Trainer::step() {
           std::abs(report.gradient_norm), "; the batch: ", origin);
     groups_.step(report.learning_rate, phase());
     if (keeps_average()) update_average();
-    smoothed_loss_ = step_of_phase() == 0 ? report.loss : smoothing * smoothed_loss_ + (1 - smoothing) * report.loss;
+    smoothed_loss_ = smoothed(smoothed_loss_, report.loss, step_of_phase() + 1);
     report.smoothed_loss = smoothed_loss_;
     ++step_;
     report.seconds = seconds_since(start);

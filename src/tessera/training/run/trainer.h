@@ -30,6 +30,10 @@ struct Evaluation {
 Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe, Device device,
                     std::int64_t most_examples);
 
+// A moving average of losses after one more, the `count`th, from the average before it. The average is corrected for
+// its beginning as Adam's are: the first losses count no more than their share.
+double smoothed(double before, double loss, std::int64_t count);
+
 class Trainer {
    public:
     // The model's parameters move into the trainer's buffers; both stay alive as long as the trainer.
