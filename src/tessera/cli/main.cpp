@@ -1,6 +1,7 @@
 // The program. A command is one file; this one greets, lists them and turns an Error into one line.
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -118,7 +119,7 @@ int main(int count, char** values) {
         return tessera::cli::finish_output() || status != 0 ? status : 1;
     } catch (const tessera::Stopped& stopped) {
         std::fflush(stdout);
-        std::fprintf(stderr, "tessera: stopped\n");
+        std::fprintf(stderr, "tessera: %s\n", stopped.signal == SIGPIPE ? "standard output was closed" : "stopped");
         return tessera::cli::status_after(stopped.signal);
     } catch (const std::exception& error) {
         const std::string text = tessera::cli::failure_text(error, count > 1 ? values[1] : "");

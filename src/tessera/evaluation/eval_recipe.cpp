@@ -30,6 +30,7 @@ void take_settings_of_run(const std::filesystem::path& folder, Json& recipe, Jso
 
 training::Recipe eval_recipe(const std::string& model, const std::vector<std::string>& files,
                              const std::vector<std::string>& overrides) {
+    training::check_said_once(overrides);
     Json train = Json::array(), data = Json::object(), recipe = Json::object();
     for (const std::string& file : files) train.push_back(file);
     const std::unique_ptr<models::Model> shapes = models::build(models::config_named(model));

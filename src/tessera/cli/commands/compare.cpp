@@ -7,6 +7,7 @@
 #include "tessera/cli/commands/comparison_table.h"
 #include "tessera/cli/commands/next_command.h"
 #include "tessera/cli/commands/training_display.h"
+#include "tessera/cli/commands/training_outcome.h"
 #include "tessera/cli/terminal/output.h"
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/core/interruption.h"
@@ -55,6 +56,7 @@ std::vector<Variant> variants_of(const Request& request) {
             paths.emplace_back(word);
         else
             overrides.push_back(word);
+    training::check_said_once(overrides);
     std::vector<Variant> variants;
     std::set<std::string> names;
     for (const fs::path& path : paths) {
@@ -105,10 +107,7 @@ int train(const Variant& variant, const Request& request, const std::string& pla
                                                                   .recipe_file = recipe.resolved.source()},
                                                                  events);
     if (result.stopped_by != 0) {
-        std::fprintf(stderr, "tessera: %s stopped after step %lld of %lld; its checkpoint is %s; to go on: %s\n",
-                     one_line(variant.name).c_str(), static_cast<long long>(result.steps),
-                     static_cast<long long>(result.all_steps), one_line(result.checkpoint.string()).c_str(),
-                     one_line(request.resume_command).c_str());
+        end_of_stopped(result, text_of(one_line(variant.name), " stopped"), request.resume_command);
         return result.stopped_by;
     }
     if (request.json) return 0;
@@ -190,6 +189,7 @@ int compare_command(const std::vector<std::string>& arguments) {
     if (request.folder.empty()) {
         return parser.refuse("-o DIR is missing");
     }
+    if (request.resume && request.overwrite) return parser.refuse(resume_or_overwrite);
     constexpr std::int64_t longest_context = 1 << 20;
     check(request.context > 0 && request.context <= longest_context, "--context: expected 1 to ", longest_context,
           ", found ", request.context);

@@ -146,11 +146,13 @@ void link_or_copy(const fs::path& from, const fs::path& to) {
 
 RunFolder::RunFolder(fs::path path, const RunFolderOptions& options) : home_(std::move(path)) {
     check(!home_.empty(), "the name of the run's folder is empty");
+    check(!options.resume || !options.overwrite, home_.string(),
+          ": a run cannot both go on with an earlier one and replace it");
     std::error_code error;
     formats::refuse_inputs_in(fs::weakly_canonical(fs::absolute(home_), error), options.inputs, is_of_finished_run,
                               home_.string());
     check(!fs::exists(home_, error) || fs::is_directory(home_), home_.string(), ": cannot be made: it is a file");
-    path_ = fs::exists(home_ / new_run, error) || (options.overwrite && holds_own(home_)) ? home_ / new_run : home_;
+    path_ = options.overwrite && holds_own(home_) ? home_ / new_run : unfinished_run(home_);
     refuse_other_content(options);
     for (fs::path place = fs::absolute(home_ / "").parent_path(); !fs::exists(place, error);
          place = place.parent_path())
@@ -337,6 +339,11 @@ formats::IsOwn what_gives_way_in(const fs::path& folder) {
     std::error_code error;
     if (!fs::exists(folder / formats::run_lock_name, error)) return formats::is_model_file;
     return [](const fs::path& below) { return is_of_finished_run(below) || below == formats::run_lock_name; };
+}
+
+fs::path unfinished_run(const fs::path& folder) {
+    std::error_code error;
+    return fs::exists(folder / new_run, error) ? folder / new_run : folder;
 }
 
 bool has_result(const fs::path& run) {

@@ -95,6 +95,10 @@ RunFolderOptions folder_options(const Recipe& recipe, const SessionOptions& opti
 // What a model takes the place of in a folder: another model, and where it is a run's, the whole run.
 formats::IsOwn what_gives_way_in(const std::filesystem::path& folder);
 
+// Where the run stands that is at work or unfinished in the folder: there, or in .new-run where it is to replace
+// another.
+std::filesystem::path unfinished_run(const std::filesystem::path& folder);
+
 // Whether a finished run's model or adapters are there, and no other run is about to take their place.
 bool has_result(const std::filesystem::path& run);
 
