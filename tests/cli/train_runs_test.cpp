@@ -97,6 +97,61 @@ TEST_F(TrainRuns, AClosedOutputEndsARunLikeAnInterruption) {
     EXPECT_NE(folder_.read("errors").find("standard output was closed"), std::string::npos) << folder_.read("errors");
 }
 
+TEST_F(TrainRuns, OtherDataIsRefused) {
+    folder_.write("held.txt", folder_.read("book.txt"));
+    const std::vector<std::string> held{"data.validation=" + at("held.txt"), "evaluate.every=2"};
+    expect_success(train("out", held));
+    const std::string book = folder_.read("book.txt"), metrics = folder_.read("out/metrics.jsonl");
+    folder_.write("book.txt", book);  // the same again, at another time
+    expect_success({"train", at("out"), "--resume"});
+    append("book.txt", "One line more.\n");
+    expect_refusal(1, {"train", at("out"), "--resume", "steps=6"},
+                   {"other data", "data.train: ", "book.txt: ", text_of(book.size(), " bytes → "),
+                    text_of(book.size() + 15, " bytes")});
+    folder_.write("book.txt", "l" + book.substr(1));
+    expect_refusal(1, {"train", at("out"), "--resume", "steps=6"}, {"data.train", "as many, and others"});
+    folder_.write("book.txt", book);
+    append("held.txt", "One line more.\n");
+    expect_refusal(1, {"train", at("out"), "--resume", "steps=6"}, {"data.validation", "held.txt"});
+    EXPECT_EQ(folder_.read("out/metrics.jsonl"), metrics);
+    // Checkpoints from before this was kept go on.
+    for (const auto& entry : fs::directory_iterator(at("out/checkpoints"))) {
+        Json facts = Json::read(entry.path() / "state/trainer.json");
+        facts.set("data", Json());
+        facts.write(entry.path() / "state/trainer.json");
+    }
+    expect_success({"train", at("out"), "--resume", "steps=6"});
+    append("held.txt", "And one more.\n");  // of which is kept from now on what it is
+    expect_refusal(1, {"train", at("out"), "--resume", "steps=8"}, {"data.validation", "held.txt"});
+}
+
+TEST_F(TrainRuns, AFileThatIsAddedToAFolderIsOtherData) {
+    folder_.write("books/one.txt", folder_.read("book.txt"));
+    expect_success(train("out", {"data.train=" + at("books")}));
+    folder_.write("books/notes.log", "no text of the set");
+    expect_success({"train", at("out"), "--resume", "steps=5"});
+    folder_.write("books/two.txt", "More.\n");
+    expect_refusal(1, {"train", at("out"), "--resume", "steps=6"}, {"data.train", "→ 2 files"});
+}
+
+TEST_F(TrainRuns, ATextThatIsNotUtf8IsRefusedByItsLine) {
+    append("book.txt", "caf\xE9\n");
+    expect_refusal(1, train("out"), {"book.txt: line 61", "not UTF-8"});
+    EXPECT_FALSE(fs::exists(at("out")));
+}
+
+// What was learned is kept in the folder for temporary files, even where the run's folder is gone.
+TEST_F(TrainRuns, ARunWhoseFolderIsGoneIsKept) {
+    const std::string run = text_of(
+        "cd '", folder_.path().string(), "' && mkdir kept && { { while [ ! -e out/checkpoints ]; do sleep 0.05; done; ",
+        "rm -rf out; rm -rf out; } 2> /dev/null & TMPDIR='", at("kept"),
+        "' \"$TESSERA\" train recipe.json steps=1000000 -o out 2> errors > said; [ $? = 1 ]; }");
+    EXPECT_EQ(testing::run_in_shell(run), 0);
+    const std::string errors = folder_.read("errors");
+    EXPECT_NE(errors.find("what was learned is kept in " + at("kept/")), std::string::npos) << errors;
+    EXPECT_EQ(errors.find("filesystem error"), std::string::npos) << errors;
+}
+
 TEST_F(TrainRuns, ListsAreWrittenWithCommas) {
     expect_success(
         train("out", {"steps=1", "freeze=wte,h.0", text_of("data.train=", at("book.txt"), ",", at("recipe.json"))}));

@@ -12,6 +12,7 @@
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/core/interruption.h"
 #include "tessera/formats/atomic_file.h"
+#include "tessera/formats/hidden_folder.h"
 #include "tessera/training/objectives/registration.h"
 #include "tessera/training/recipe/recipe_keys.h"
 #include "tessera/training/recipe/recipe_paths.h"
@@ -135,12 +136,11 @@ void check_folder(const Request& request, const std::vector<Variant>& variants) 
               ": is the folder of a run that is read; name another one to write");
     if (request.resume || request.overwrite) return;
     const bool has_report = fs::exists(folder / "comparison.json", error);
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-        const std::string name = entry.path().filename();
+    for (const std::string name : formats::names_in(folder)) {
         if (has_report && (name == "comparison.md" || name == "comparison.json" || name == "curves.svg")) continue;
         // A run's own folder speaks for itself.
         const bool is_variant = std::any_of(variants.begin(), variants.end(), [&](const Variant& variant) {
-            return fs::equivalent(variant.folder, entry.path(), error);
+            return fs::equivalent(variant.folder, folder / name, error);
         });
         check(is_variant, folder.string(), ": is not empty: it holds ", name,
               "; name another folder, or say --resume or --overwrite");

@@ -58,9 +58,9 @@ class RunFolder {
     std::filesystem::path cache() const { return path_ / "cache"; }
     std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
 
-    // Returns where it stands.
+    // With what its examples are made of (data_record.h). Returns where it stands.
     std::filesystem::path save_checkpoint(const models::OpenedModel& model, const Trainer& trainer,
-                                          double validation_loss) const;
+                                          double validation_loss, const formats::Json& data) const;
     // Leaves the newest `keep` checkpoints and the one with the least validation loss.
     void prune(std::int64_t keep) const;
     std::optional<std::filesystem::path> newest_checkpoint() const;
@@ -101,6 +101,9 @@ std::filesystem::path unfinished_run(const std::filesystem::path& folder);
 
 // Whether a finished run's model or adapters are there, and no other run is about to take their place.
 bool has_result(const std::filesystem::path& run);
+
+// What a checkpoint's examples were made of; null where it does not say.
+formats::Json data_of(const std::filesystem::path& checkpoint);
 
 // The optimizer's state of a checkpoint into the trainer, and its step. The weights are loaded before, from the same
 // folder.
