@@ -53,14 +53,14 @@ TEST(Evaluate, CountsEveryExampleOnce) {
     for (const auto& [name, tensor] : nn::parameters(test.model()))
         if (name == "classifier.bias") tensor->copy_from(Tensor::from(std::vector<float>{1, -1}, {2}));
     const auto objective = test.make();
-    const Evaluation all = evaluate(test.model(), *objective, test.recipe(), cpu, 100);
+    const Evaluation all = evaluate(test.model(), *objective, test.recipe(), {.most_examples = 100});
     EXPECT_EQ(all.answers.total, 7);
     EXPECT_EQ(all.answers.correct, 7);
     EXPECT_EQ(all.answers.share(), 1);
-    EXPECT_EQ(evaluate(test.model(), *objective, test.recipe(), cpu, 4).answers.total, 4);
+    EXPECT_EQ(evaluate(test.model(), *objective, test.recipe(), {.most_examples = 4}).answers.total, 4);
     for (const auto& [name, tensor] : nn::parameters(test.model()))
         if (name == "classifier.bias") tensor->copy_from(Tensor::from(std::vector<float>{-1, 1}, {2}));
-    EXPECT_EQ(evaluate(test.model(), *objective, test.recipe(), cpu, 100).answers.correct, 0);
+    EXPECT_EQ(evaluate(test.model(), *objective, test.recipe(), {.most_examples = 100}).answers.correct, 0);
 }
 
 using Values = std::vector<float>;

@@ -42,13 +42,13 @@ void add_document(data::TokenFileWriter& writer, const tokenizers::Tokenizer& to
 
 }  // namespace
 
-data::TokenFile tokenised(const ObjectiveInputs& inputs) {
+data::TokenFile tokens_of(const ObjectiveInputs& inputs) {
     check(inputs.tokenizer != nullptr, inputs.recipe.resolved.source(),
           ": tokenizer: none given, and the model has none");
     const std::vector<fs::path> files = data::text_files(inputs.data);
     const std::string stamp = stamp_of(files, inputs);
     const fs::path path = inputs.cache / text_of("tokens-", std::hash<std::string>{}(stamp), ".bin");
-    data::TokenFile tokens = data::open_or_make_token_file(path, stamp, [&](data::TokenFileWriter& writer) {
+    return data::open_or_make_token_file(path, stamp, [&](data::TokenFileWriter& writer) {
         const auto total = static_cast<double>(data::bytes_of_files(files));
         data::DocumentOptions options{.field = inputs.recipe.field, .separator = inputs.recipe.separator};
         std::int64_t before = 0;
@@ -62,6 +62,11 @@ data::TokenFile tokenised(const ObjectiveInputs& inputs) {
             before += data::bytes_of_files({file});
         }
     });
+}
+
+data::TokenFile tokenised(const ObjectiveInputs& inputs) {
+    data::TokenFile tokens = tokens_of(inputs);
+    const std::vector<fs::path> files = data::text_files(inputs.data);
     const std::string others = files.size() > 1 ? text_of(" and ", files.size() - 1, " more") : std::string();
     check(static_cast<std::int64_t>(tokens.tokens().size()) >= inputs.recipe.length, files.front().string(), others,
           ": ", tokens.tokens().size(), " tokens are fewer than one sequence (data.length is ", inputs.recipe.length,
