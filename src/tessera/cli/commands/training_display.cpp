@@ -64,6 +64,7 @@ class Display {
                 preparation_ = std::make_unique<Progress>(what, total,
                                                           what == "counting"                      ? "tokens"
                                                           : what == "tokens" || what == "reading" ? "B"
+                                                          : what == "images"                      ? "files"
                                                                                                   : "steps");
                 prepared_ = what;
             }

@@ -134,7 +134,8 @@ class Session {
     ObjectiveInputs inputs(const std::vector<std::string>& data) const {
         ObjectiveInputs inputs{.recipe = recipe_, .model = *start_.model, .tokenizer = start_.tokenizer, .data = data};
         inputs.cache = folder_.cache();
-        inputs.on_progress = [this](double done, double total) { prepare("tokens", done, total); };
+        const char* what = objective_of(recipe_).packs_windows ? "tokens" : "images";
+        inputs.on_progress = [this, what](double done, double total) { prepare(what, done, total); };
         return inputs;
     }
 
