@@ -41,6 +41,22 @@ class NewClasses : public ::testing::Test {
     testing::TemporaryFolder folder_;
 };
 
+TEST_F(NewClasses, ABrokenImageIsFoundBeforeTraining) {
+    paint("held/red/1.png", 255, 0, 0);
+    paint("held/blue/1.png", 0, 0, 255);
+    const std::string whole = folder_.read("held/blue/1.png");
+    folder_.write("held/blue/1.png", whole.substr(0, whole.size() - 20));
+    const testing::Answer answer =
+        testing::run_program({"finetune", golden_path("vit"), folder_ / "images", "--steps", "1000000",
+                              "data.validation=" + (folder_ / "held").string(), "-o", folder_ / "out"});
+    EXPECT_EQ(answer.status, 1);
+    EXPECT_NE(answer.err.find("held/blue/1.png: PNG"), std::string::npos) << answer.err;
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+    std::filesystem::create_directories(folder_ / "images/green");
+    testing::expect_refusal(1, {"finetune", golden_path("vit"), folder_ / "images", "-o", folder_ / "out"},
+                            {"images/green", "would count as a class"});
+}
+
 TEST_F(NewClasses, OfImages) {
     const std::vector<std::string> finetune{
         "finetune", golden_path("vit"), folder_ / "images", "--steps", "30", "optimizer.learning_rate=3e-3"};

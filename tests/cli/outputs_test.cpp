@@ -42,7 +42,12 @@ class Outputs : public ::testing::Test {
     std::vector<std::string> finetune(const std::string& out, std::vector<std::string> more = {}) const {
         std::vector<std::string> words{"finetune", at("model"),      at("book.txt"),    "-o",     out,
                                        "steps=3",  "data.length=16", "tokenizer=bytes", "batch=2"};
-        words.insert(words.end(), more.begin(), more.end());
+        for (const std::string& word : more) {  // in place of the same setting before it
+            if (const std::size_t equals = word.find('='); equals != word.npos)
+                std::erase_if(
+                    words, [&](const std::string& earlier) { return earlier.starts_with(word.substr(0, equals + 1)); });
+            words.push_back(word);
+        }
         return words;
     }
 

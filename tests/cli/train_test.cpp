@@ -53,7 +53,12 @@ class Train : public ::testing::Test {
                                        "batch=2",
                                        "optimizer.learning_rate=0.01",
                                        "data.separator=.\n"};
-        words.insert(words.end(), more.begin(), more.end());
+        for (const std::string& word : more) {  // in place of the same setting before it
+            if (const std::size_t equals = word.find('='); equals != word.npos)
+                std::erase_if(
+                    words, [&](const std::string& earlier) { return earlier.starts_with(word.substr(0, equals + 1)); });
+            words.push_back(word);
+        }
         return words;
     }
 

@@ -3,6 +3,7 @@
 
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
+#include "tessera/data/image_files.h"
 #include "tessera/data/image_processor.h"
 #include "tessera/data/labelled_images.h"
 
@@ -132,6 +133,37 @@ TEST(ImageProcessor, GreyIsBrightness) {
     const std::vector<float> all = values.to_vector<float>();
     for (std::size_t i = 0; i < 4; ++i)
         EXPECT_EQ(std::lround(all[4 * i] * 255), (std::vector<long>{76, 150, 29, 9})[i]);
+}
+
+TEST(ImageFiles, ABrokenOneIsFoundByItsHeaderOrItsEnd) {
+    const TemporaryFolder folder;
+    formats::write_png(folder / "a.png", formats::Image(40, 30));
+    formats::write_jpeg(folder / "b.jpg", formats::Image(40, 30));
+    const std::string png = folder.read("a.png"), jpeg = folder.read("b.jpg");
+    std::vector<double> progress;
+    check_image_files({folder / "a.png", folder / "b.jpg", folder / "a.png"}, [&](double done, double total) {
+        progress = {done, total};
+    });
+    EXPECT_EQ(progress, (std::vector<double>{2, 2}));
+    check_image_files({folder.write("late.jpg", jpeg + "more")});  // read whole: it can be opened
+    for (const auto& [name, bytes] : {std::pair<std::string, std::string>("cut.png", png.substr(0, png.size() - 20)),
+                                      {"short.png", png.substr(0, 20)},
+                                      {"text.jpg", "no image at all"},
+                                      {"empty.jpg", ""},
+                                      {"head.jpg", jpeg.substr(0, 40)}})
+        expect_error([&, file = folder.write(name, bytes)] { check_image_files({folder / "a.png", file}); }, {name});
+}
+
+TEST(ImageFolder, AnEmptyFolderIsNoClass) {
+    const TemporaryFolder folder;
+    std::filesystem::create_directories(folder / "set/cats");
+    std::filesystem::create_directories(folder / "set/dogs");
+    std::filesystem::create_directories(folder / "more/dogs");
+    formats::write_png(folder / "set/cats/a.png", formats::Image(4, 4));
+    expect_error([&] { image_classes({(folder / "set").string()}); }, {"set/dogs", "would count as a class"});
+    formats::write_png(folder / "more/dogs/a.png", formats::Image(4, 4));
+    EXPECT_EQ(image_classes({(folder / "set").string(), (folder / "more").string()}),
+              (std::vector<std::string>{"cats", "dogs"}));
 }
 
 }  // namespace

@@ -54,9 +54,19 @@ TEST(Texts, AreNoBinaryData) {
     expect_error([&] { for_each_document({zero}, {}, ignore); }, {"b.txt", "byte 3"});
     expect_error([&] { Lines({image}); }, {"a.txt", "PNG"});
     expect_error([&] { TextPairs({zero}); }, {"b.txt", "byte 3"});
+}
+
+TEST(Texts, AreUtf8) {
+    const TemporaryFolder folder;
+    const auto ignore = [](std::string_view) {};
+    const auto latin = folder.write("c.txt", "tea\n\xC3\xA9t\xC3\xA9\ncaf\xE9\n");
+    const auto cut = folder.write("d.jsonl", "{\"text\": \"tea\"}\n\"caf\xC3\"\n");
+    expect_error([&] { for_each_document({latin}, {}, ignore); }, {"c.txt: line 3: byte 14", "not UTF-8"});
+    expect_error([&] { for_each_document({latin}, {.separator = "\n"}, ignore); }, {"c.txt: line 3: byte 14"});
+    expect_error([&] { for_each_document({cut}, {}, ignore); }, {"d.jsonl: line 2", "not UTF-8"});
     std::string read;
-    for_each_document({folder.write("c.txt", "caf\xE9")}, {}, [&](std::string_view text) { read = text; });
-    EXPECT_EQ(read, "caf\xE9");
+    for_each_document({folder.write("e.txt", "caf\xC3\xA9")}, {}, [&](std::string_view text) { read = text; });
+    EXPECT_EQ(read, "caf\xC3\xA9");
 }
 
 TEST(TextPairs, TwoColumnsAndNoMore) {

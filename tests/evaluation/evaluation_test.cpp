@@ -40,9 +40,32 @@ TEST(Evaluation, TextsHavePerplexityAndBits) {
     EXPECT_NEAR(report.bits->per_byte * static_cast<double>(text.size()),
                 report.bits->per_character * static_cast<double>(text.size() - 2), 1e-9);  // ö and ß are two bytes
     EXPECT_GT(report.bits->per_character, 0.9 * report.result.loss / std::log(2.0));       // a token is a character
+    EXPECT_EQ(report.window, 8);
     EXPECT_TRUE(report.choices.empty());
     EXPECT_FALSE(report.bleu.has_value());
     EXPECT_EQ(report.result.answers.total, 0);
+}
+
+TEST(Evaluation, ATextShorterThanTheWindowIsReadWhole) {
+    const TemporaryFolder folder;
+    folder.write("a.txt", "twenty letters or so, and a few more than that");
+    const ObjectiveCase test(
+        folder, "{\"model\": {" + small_llama + R"(}, "tokenizer": "characters", "data": {"length": 8}})", "a.txt");
+    training::Recipe recipe = test.recipe();
+    recipe.length = 1024;
+    std::filesystem::create_directories(folder / "cache");
+    std::vector<std::int64_t> progress;
+    folder.write("b.txt", "twenty letters");
+    training::ObjectiveInputs inputs{.recipe = recipe, .model = test.model(), .tokenizer = test.tokenizer};
+    inputs.data = {(folder / "b.txt").string()};
+    inputs.cache = folder / "cache";
+    const Report report = evaluate(inputs, {.on_progress = [&](const char*, std::int64_t done, std::int64_t all) {
+                                       progress = {done, all};
+                                   }});
+    EXPECT_EQ(report.result.targets, report.window - 1);
+    EXPECT_GE(report.window, 14);
+    EXPECT_LE(report.window, 15);  // with an end
+    EXPECT_EQ(progress, (std::vector<std::int64_t>{1, 1}));
 }
 
 TEST(Evaluation, ClassesHaveAnAccuracyAndMustBeKnown) {
@@ -73,6 +96,11 @@ TEST(Evaluation, TheRecipeIsTheRunsOrTheModelsDefault) {
     EXPECT_EQ(plain.objective, "causal");
     EXPECT_EQ(plain.length, 64);  // the context is shorter than the usual window
     EXPECT_EQ(plain.batch, 3);
+    std::string longer = "{" + small_llama + R"(, "vocab_size": 20})";
+    longer.replace(longer.find("64"), 2, "4096");
+    folder.write("long/config.json", longer);
+    EXPECT_EQ(eval_recipe((folder / "long").string(), {data}, {}).length, 1024);
+    EXPECT_EQ(eval_recipe((folder / "long").string(), {data}, {"data.length=9"}).length, 9);
     folder.write("recipe.json", R"({"objective": "masked", "batch": 5, "steps": 9, "data": {"train": "b.txt",
         "length": 100, "mask": 0.3, "limit": 7}})");
     const training::Recipe of_run = eval_recipe(model, {data}, {});

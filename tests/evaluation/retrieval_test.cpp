@@ -87,12 +87,13 @@ TEST(Retrieval, ATextThatTwoImagesShareIsOneCandidate) {
         "vision_config": {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 10,
             "image_size": 8, "patch_size": 4}}, "tokenizer": "characters", "objective": "contrastive", "batch": 2})";
     const ObjectiveCase test(folder, towers, "lines.jsonl");
-    const Retrieval found = retrieve(test.model(), *test.make(), test.recipe(), cpu, 100);
+    const Retrieval found = retrieve(test.model(), *test.make(), test.recipe());
     EXPECT_EQ(found.texts, 2);
     ASSERT_EQ(found.ahead.size(), 3u);
     // Two equal images with different texts: one of them is found, the other is not.
     EXPECT_EQ(found.ahead[1] + found.ahead[2], 1);
-    EXPECT_EQ(retrieve(test.model(), *test.make(), test.recipe(), cpu, 1).ahead.size(), 2u);
+    EXPECT_EQ(retrieve(test.model(), *test.make(), test.recipe(), {.most_examples = test.recipe().batch}).ahead.size(),
+              2u);
 }
 
 }  // namespace

@@ -43,8 +43,7 @@ TEST(HighestScores, ATextIsRightWhereAllOfItIs) {
 // Seven images of one class, in batches of three: whatever the model says, it says of all of them.
 TEST(Evaluate, CountsEveryExampleOnce) {
     const TemporaryFolder folder;
-    for (const char* name : {"dark", "light"})
-        std::filesystem::create_directories(folder / (std::string("set/") + name));
+    std::filesystem::create_directories(folder / "set/dark");
     for (int i = 0; i < 7; ++i) formats::write_png(folder / text_of("set/dark/", i, ".png"), formats::Image(4, 4));
     const ObjectiveCase test(folder,
                              R"({"model": {"model_type": "mlp_classifier", "input_width": 16, "hidden_widths": [5],
@@ -53,14 +52,14 @@ TEST(Evaluate, CountsEveryExampleOnce) {
     for (const auto& [name, tensor] : nn::parameters(test.model()))
         if (name == "classifier.bias") tensor->copy_from(Tensor::from(std::vector<float>{1, -1}, {2}));
     const auto objective = test.make();
-    const Evaluation all = evaluate(test.model(), *objective, test.recipe(), cpu, 100);
+    const Evaluation all = evaluate(test.model(), *objective, test.recipe(), {.most_examples = 100});
     EXPECT_EQ(all.answers.total, 7);
     EXPECT_EQ(all.answers.correct, 7);
     EXPECT_EQ(all.answers.share(), 1);
-    EXPECT_EQ(evaluate(test.model(), *objective, test.recipe(), cpu, 4).answers.total, 4);
+    EXPECT_EQ(evaluate(test.model(), *objective, test.recipe(), {.most_examples = 4}).answers.total, 4);
     for (const auto& [name, tensor] : nn::parameters(test.model()))
         if (name == "classifier.bias") tensor->copy_from(Tensor::from(std::vector<float>{-1, 1}, {2}));
-    EXPECT_EQ(evaluate(test.model(), *objective, test.recipe(), cpu, 100).answers.correct, 0);
+    EXPECT_EQ(evaluate(test.model(), *objective, test.recipe(), {.most_examples = 100}).answers.correct, 0);
 }
 
 using Values = std::vector<float>;

@@ -30,7 +30,7 @@ class Packed : public ::testing::Test {
         inputs.tokenizer = std::make_shared<testing::LetterTokenizer>();
         inputs.data = {folder_ / "text.txt"};
         inputs.cache = folder_.path();
-        return evaluate(model, *make_objective(inputs), recipe, cpu, 100);
+        return evaluate(model, *make_objective(inputs), recipe, {.most_examples = 100});
     }
     testing::TemporaryFolder folder_;
 };

@@ -69,6 +69,7 @@ TEST(ClassifyObjective, ClassesMustFit) {
     const ObjectiveCase test(folder, "{" + vit + R"(, "objective": "classify"})", "set");
     expect_error([&] { test.make({(folder / "other").string()}); }, {"green", "no class"});
     std::filesystem::create_directories(folder / "set/third");
+    formats::write_png(folder / "set/third/1.png", plain(0, 255, 0));
     expect_error([&] { test.make(); }, {"3 classes", "the model 2"});
     expect_error([&] { ObjectiveCase(folder, "{" + autoencoder + R"(, "objective": "classify"})", "set").make(); },
                  {"does not classify"});

@@ -31,5 +31,20 @@ TEST(RecentLoss, FollowsFromTheFile) {
     EXPECT_EQ(recent_loss(Metrics(folder / "metrics.jsonl", 70).history().training).mean, whole);
 }
 
+// The first loss counts no more than its share: after two, the average is almost their mean.
+TEST(SmoothedLoss, IsCorrectedForItsBeginning) {
+    EXPECT_EQ(smoothed(0, 8, 1), 8);
+    EXPECT_NEAR(smoothed(8, 4, 2), (0.98 * 8 + 4) / 1.98, 1e-12);
+    double average = 0, sum = 0, weight = 0;
+    for (std::int64_t step = 1; step <= 2000; ++step) {
+        const double loss = 4 + 4 / static_cast<double>(step);
+        average = smoothed(average, loss, step);
+        sum = 0.98 * sum + loss;
+        weight = 0.98 * weight + 1;
+        EXPECT_NEAR(average, sum / weight, 1e-9) << step;
+    }
+    EXPECT_NEAR(smoothed(4, 5, 2000), 4.02, 1e-12);  // long after the beginning: 0.98 of the old, 0.02 of the new
+}
+
 }  // namespace
 }  // namespace tessera::training

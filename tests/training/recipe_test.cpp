@@ -88,6 +88,10 @@ TEST(RecipeKeys, WrongKindsAreRefusedByNameAndValue) {
     expect_error([] { resolved(with(R"("steps": 1.5)")); }, {"steps", "1.5"});
     expect_error([] { resolved(with(R"("recompute": 1)")); }, {"recompute", "true or false"});
     expect_error([] { resolved(with(R"("freeze": [1])")); }, {"freeze", "a list of texts"});
+    const Json lists = resolved(with(R"("freeze": "wte,h.0", "lora": {"targets": ["q_proj,v_proj"]})")).json();
+    EXPECT_EQ(lists.find("freeze")->dump(0), R"(["wte","h.0"])");
+    // As runs have it that were made before.
+    EXPECT_EQ(lists.find("lora")->find("targets")->dump(0), R"(["q_proj","v_proj"])");
     expect_error([] { resolved(with(R"("rates": {"a": "b"})")); }, {"rates", "an object of numbers"});
     expect_error([] { resolved(with(R"("balance": "much")")); }, {"balance", "a number or null"});
     expect_error([] { read(with(R"("balance": -1)")); }, {"r.json", "balance", "-1"});

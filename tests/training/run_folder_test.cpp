@@ -50,6 +50,15 @@ TEST(RunFolder, WhatAKilledRunLeftIsCleared) {
     EXPECT_EQ(run.newest_checkpoint(), folder / "checkpoints/step-00000003");
 }
 
+// As a run leaves it whose data was cut short under it before it had learned anything.
+TEST(RunFolder, AFolderWithHiddenFilesOfAKilledRunIsFree) {
+    const TemporaryFolder folder;
+    for (const char* name :
+         {".tessera-run", ".recipe.json.01234567.tessera-part", "cache/.tokens-1.bin.01234567.tessera-part"})
+        folder.write(name, "");
+    EXPECT_FALSE(RunFolder(folder.path()).newest_checkpoint());
+}
+
 TEST(RunFolder, WhatPeopleKeepThereStays) {
     const TemporaryFolder folder;
     pretend_checkpoint(folder, 3, 1);

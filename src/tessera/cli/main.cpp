@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -135,7 +136,7 @@ int main(int count, char** values) {
         return tessera::cli::finish_output() || status != 0 ? status : 1;
     } catch (const tessera::Stopped& stopped) {
         std::fflush(stdout);
-        std::fprintf(stderr, "tessera: stopped\n");
+        std::fprintf(stderr, "tessera: %s\n", stopped.signal == SIGPIPE ? "standard output was closed" : "stopped");
         return tessera::cli::status_after(stopped.signal);
     } catch (const std::exception& error) {
         const auto* system = dynamic_cast<const std::system_error*>(&error);

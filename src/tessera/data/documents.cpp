@@ -1,15 +1,25 @@
 #include "tessera/data/documents.h"
 
+#include <algorithm>
+
 #include "tessera/core/error.h"
 #include "tessera/core/mapped_file.h"
 #include "tessera/data/lines.h"
 #include "tessera/formats/binary_data.h"
 #include "tessera/formats/json.h"
+#include "tessera/text/utf8.h"
 
 namespace tessera::data {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::int64_t size_of(const fs::path& file) {
+    std::error_code error;
+    const std::uintmax_t bytes = fs::file_size(file, error);
+    check(!error, file.string(), ": ", error.message());
+    return static_cast<std::int64_t>(bytes);
+}
 
 // Calls body with each piece between separators.
 void cut(std::string_view text, std::string_view separator, const std::function<void(std::string_view)>& body) {
@@ -20,6 +30,17 @@ void cut(std::string_view text, std::string_view separator, const std::function<
         if (end == text.npos) return;
         text.remove_prefix(end + separator.size());
     }
+}
+
+// `all` is the whole file, that its lines are counted in.
+void check_is_utf8(std::string_view text, std::string_view all, const fs::path& path) {
+    if (text::is_valid_utf8(text)) return;
+    std::size_t at = 0;
+    for (text::Utf8Step step; (step = text::utf8_step(text.substr(at))).kind == text::Utf8Step::Whole;)
+        at += step.length;
+    const std::string_view before = all.substr(0, static_cast<std::size_t>(text.data() + at - all.data()));
+    fail(path.string(), ": line ", std::count(before.begin(), before.end(), '\n') + 1, ": byte ", before.size() + 1,
+         " is not UTF-8; `iconv -f LATIN1 -t UTF-8` converts a text, where that is what it is in");
 }
 
 std::string document_in(std::string_view line, const std::string& field, const std::string& source) {
@@ -39,7 +60,7 @@ std::vector<fs::path> text_files(const std::vector<std::string>& files_and_folde
 
 std::int64_t bytes_of_files(const std::vector<fs::path>& files) {
     std::int64_t bytes = 0;
-    for (const fs::path& file : files) bytes += static_cast<std::int64_t>(fs::file_size(file));
+    for (const fs::path& file : files) bytes += size_of(file);
     return bytes;
 }
 
@@ -47,7 +68,7 @@ void for_each_document(const std::vector<fs::path>& files, const DocumentOptions
                        const std::function<void(std::string_view text)>& body) {
     std::int64_t before = 0;
     for (const fs::path& path : files) {
-        if (fs::file_size(path) == 0) continue;
+        if (size_of(path) == 0) continue;
         const MappedFile file(path);
         const std::string_view all(reinterpret_cast<const char*>(file.data()), file.bytes());
         formats::check_is_text(all, path.string());
@@ -59,6 +80,7 @@ void for_each_document(const std::vector<fs::path>& files, const DocumentOptions
         if (is_json_lines(path))
             cut(all, "\n", [&](std::string_view line) {
                 ++line_number;
+                check_is_utf8(line, all, path);
                 if (line.find_first_not_of(" \t\r") == line.npos) return;
                 const std::string text =
                     document_in(line, options.field, text_of(path.string(), ": line ", line_number));
@@ -67,6 +89,7 @@ void for_each_document(const std::vector<fs::path>& files, const DocumentOptions
             });
         else
             cut(all, options.separator, [&](std::string_view text) {
+                check_is_utf8(text, all, path);
                 body(text);
                 told(text);
             });

@@ -21,7 +21,8 @@ struct DocumentOptions {
 std::vector<std::filesystem::path> text_files(const std::vector<std::string>& files_and_folders);
 std::int64_t bytes_of_files(const std::vector<std::filesystem::path>& files);
 
-// Calls body for every document that is not empty. The text is gone after the call.
+// Calls body for every document that is not empty. The text is gone after the call. What is not UTF-8 is an error that
+// names the file and the line.
 void for_each_document(const std::vector<std::filesystem::path>& files, const DocumentOptions& options,
                        const std::function<void(std::string_view text)>& body);
 

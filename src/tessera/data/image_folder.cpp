@@ -1,9 +1,9 @@
 // A folder with one folder per class, images in each.
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "tessera/core/error.h"
+#include "tessera/data/image_files.h"
 #include "tessera/data/labelled_images.h"
 #include "tessera/formats/find_file.h"
 
@@ -11,13 +11,6 @@ namespace tessera::data {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_image(const fs::path& file) {
-    static const std::set<std::string> endings = {".png", ".jpg", ".jpeg", ".webp", ".gif"};
-    std::string ending = file.extension().string();
-    for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return endings.contains(ending);
-}
 
 class ImageFolder final : public LabelledImages {
    public:
@@ -37,6 +30,12 @@ class ImageFolder final : public LabelledImages {
     std::int64_t label(std::int64_t index) const override { return at(index).label; }
     std::string where(std::int64_t index) const override { return at(index).path.string(); }
 
+    std::vector<fs::path> files() const override {
+        std::vector<fs::path> all;
+        for (const File& file : files_) all.push_back(file.path);
+        return all;
+    }
+
    private:
     struct File {
         fs::path path;
@@ -53,7 +52,7 @@ class ImageFolder final : public LabelledImages {
 
     void add(const fs::path& folder, std::int64_t label) {
         for (const fs::path& path : formats::files_below(folder))
-            if (is_image(path)) files_.push_back({path, label});
+            if (is_image_file(path)) files_.push_back({path, label});
     }
 
     std::vector<File> files_;

@@ -28,4 +28,10 @@ ImageTexts::Example ImageTexts::at(std::int64_t index) const {
     return example;
 }
 
+std::vector<std::filesystem::path> ImageTexts::images() const {
+    std::vector<std::filesystem::path> all;
+    for (std::int64_t i = 0; i < size(); ++i) all.push_back(at(i).image);
+    return all;
+}
+
 }  // namespace tessera::data

@@ -18,6 +18,7 @@ class ImageTexts {
         std::vector<std::string> texts;  // in the order of the fields
     };
     Example at(std::int64_t index) const;
+    std::vector<std::filesystem::path> images() const;  // one for each line
     std::string where(std::int64_t index) const { return lines_.where(index); }
 
    private:

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "tessera/core/error.h"
+#include "tessera/data/image_files.h"
 #include "tessera/formats/find_file.h"
 #include "tessera/text/utf8.h"
 
@@ -31,6 +33,13 @@ class Joined final : public LabelledImages {
     std::string where(std::int64_t index) const override {
         const auto [set, own] = find(index);
         return set->where(own);
+    }
+
+    std::vector<fs::path> files() const override {
+        std::vector<fs::path> all;
+        for (const auto& set : sets_)
+            for (fs::path& file : set->files()) all.push_back(std::move(file));
+        return all;
     }
 
    private:
@@ -66,17 +75,27 @@ std::unique_ptr<LabelledImages> open_images(const std::vector<std::string>& file
 
 std::vector<std::string> image_classes(const std::vector<std::string>& files_and_folders) {
     std::set<std::string> folders;
+    std::map<std::string, fs::path> empty;  // until another folder of the name has an image
     std::int64_t highest = -1;
     for (const std::string& name : files_and_folders) {
         std::error_code error;
         formats::check_exists(name);
         if (fs::is_directory(name, error)) {
-            for (const fs::path& folder : formats::folders_in(name)) folders.insert(folder.filename().string());
+            for (const fs::path& folder : formats::folders_in(name)) {
+                const std::vector<fs::path> files = formats::files_below(folder);
+                if (std::any_of(files.begin(), files.end(), is_image_file))
+                    folders.insert(folder.filename().string());
+                else
+                    empty.emplace(folder.filename().string(), folder);
+            }
             continue;
         }
         const auto set = open_one(name, {});
         for (std::int64_t i = 0; i < set->size(); ++i) highest = std::max(highest, set->label(i));
     }
+    for (const auto& [name, folder] : empty)
+        check(folders.contains(name), folder.string(),
+              ": no PNG, JPEG, WebP or GIF file in it, and it would count as a class; fill it or take it away");
     check(folders.empty() || highest < 0,
           "folders of images have names for classes, other files have numbers: they "
           "cannot be one set");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,8 +17,9 @@ class LabelledImages {
     virtual ~LabelledImages() = default;
     virtual std::int64_t size() const = 0;
     virtual formats::Image image(std::int64_t index) const = 0;
-    virtual std::int64_t label(std::int64_t index) const = 0;  // −1 where labels were not asked for
-    virtual std::string where(std::int64_t index) const = 0;   // for errors
+    virtual std::int64_t label(std::int64_t index) const = 0;                // −1 where labels were not asked for
+    virtual std::string where(std::int64_t index) const = 0;                 // for errors
+    virtual std::vector<std::filesystem::path> files() const { return {}; }  // one for each image, where they are files
 };
 
 struct ImageSource {
@@ -29,7 +31,8 @@ struct ImageSource {
 std::unique_ptr<LabelledImages> open_images(const std::vector<std::string>& files_and_folders,
                                             const ImageSource& source);
 
-// What the classes of a list are called: the names of the folders, sorted, or "0", "1", … as far as the labels go.
+// What the classes of a list are called: the names of the folders, sorted, or "0", "1", … as far as the labels go. A
+// folder without an image is an error: it would count as a class.
 std::vector<std::string> image_classes(const std::vector<std::string>& files_and_folders);
 
 // The three kinds.

@@ -30,15 +30,18 @@ void take_settings_of_run(const std::filesystem::path& folder, Json& recipe, Jso
 
 training::Recipe eval_recipe(const std::string& model, const std::vector<std::string>& files,
                              const std::vector<std::string>& overrides) {
+    training::check_said_once(overrides);
     Json train = Json::array(), data = Json::object(), recipe = Json::object();
     for (const std::string& file : files) train.push_back(file);
     const std::unique_ptr<models::Model> shapes = models::build(models::config_named(model));
     const training::ObjectiveTraits* objective = training::default_objective(*shapes);
     if (objective) recipe.set("objective", objective->name);
     // A run may have gone past the context.
-    const std::int64_t context = shapes->context_length(), window = 128;
+    const std::int64_t context = shapes->context_length();
+    constexpr std::int64_t most = 1024;
     const bool whole = objective && objective->reads_whole_texts;
-    if (context > 0) data.set("length", whole ? context : std::min(context, window));
+    if (context > 0) data.set("length", whole ? context : std::min(context, most));
+    if (context == 0 && objective && objective->packs_windows) data.set("length", most);
     take_settings_of_run(model, recipe, data);
     const Json* length = data.find("length");
     if (context > 0 && length != nullptr && length->is_integer() && length->as_integer() > context)

@@ -15,6 +15,8 @@
 namespace tessera::evaluation {
 namespace {
 
+constexpr std::int64_t least_window = 2;  // in which something is predicted
+
 TextBits bits_of(double loss, const training::ObjectiveInputs& inputs) {
     std::int64_t bytes = 0, characters = 0;
     data::for_each_document(data::text_files(inputs.data),
@@ -36,6 +38,11 @@ void check_classes(const training::Objective& objective, const models::Model& mo
               "the data has a class '", name, "', which the model does not know");
 }
 
+std::function<void(std::int64_t done, std::int64_t total)> progress_of(const EvalOptions& options, const char* what) {
+    if (!options.on_progress) return {};
+    return [&options, what](std::int64_t done, std::int64_t total) { options.on_progress(what, done, total); };
+}
+
 Bleu bleu_of(const training::Recipe& recipe, const EvalOptions& options, std::int64_t most_pairs) {
     const models::OpenedModel model = models::open_model(
         options.model,
@@ -44,26 +51,41 @@ Bleu bleu_of(const training::Recipe& recipe, const EvalOptions& options, std::in
     settings.sampler.do_sample = false;
     settings.beams.count = options.beams;
     const data::TextPairs pairs(data::files_ending(recipe.train_data, {".tsv", ".txt"}));
-    return translation_score(model, settings, pairs, {.most_pairs = most_pairs, .on_progress = options.on_translation});
+    return translation_score(model, settings, pairs,
+                             {.most_pairs = most_pairs, .on_progress = progress_of(options, "translating")});
 }
 
 }  // namespace
 
 double Report::perplexity() const { return std::exp(result.loss); }
 
-Report evaluate(const training::ObjectiveInputs& inputs, const EvalOptions& options) {
-    const training::Recipe& recipe = inputs.recipe;
+Report evaluate(const training::ObjectiveInputs& given, const EvalOptions& options) {
+    training::Recipe recipe = given.recipe;
+    const training::ObjectiveInputs inputs{.recipe = recipe,
+                                           .model = given.model,
+                                           .tokenizer = given.tokenizer,
+                                           .data = given.data,
+                                           .cache = given.cache,
+                                           .on_progress = given.on_progress};
     const training::ObjectiveTraits& traits = training::objective_of(recipe);
+    if (traits.packs_windows && given.model.can(traits.needs)) {
+        const auto tokens = static_cast<std::int64_t>(training::tokens_of(inputs).tokens().size());
+        if (tokens >= least_window) recipe.length = std::min(recipe.length, tokens);
+    }
     const std::unique_ptr<training::Objective> objective = training::make_objective(inputs);
     check_classes(*objective, inputs.model);
     const std::int64_t all = std::numeric_limits<std::int64_t>::max();
-    const std::int64_t batches = options.most_batches > 0 ? options.most_batches : all;
     const std::int64_t examples = options.most_batches > 0 ? options.most_batches * recipe.batch : all;
-    Report report{.result = training::evaluate(inputs.model, *objective, recipe, options.device,
-                                               std::min(examples, recipe.limit))};
+    Report report{.result = training::evaluate(inputs.model, *objective, recipe,
+                                               {.device = options.device,
+                                                .most_examples = std::min(examples, recipe.limit),
+                                                .on_progress = progress_of(options, "evaluating")}),
+                  .window = traits.packs_windows ? recipe.length : 0};
     if (traits.has(training::Metric::Perplexity)) report.bits = bits_of(report.result.loss, inputs);
     if (traits.has(training::Metric::Retrieval))
-        report.choices = choices_of(retrieve(inputs.model, *objective, recipe, options.device, batches));
+        report.choices = choices_of(retrieve(
+            inputs.model, *objective, recipe,
+            {.device = options.device, .most_examples = examples, .on_progress = progress_of(options, "retrieving")}));
     if (traits.has(training::Metric::Bleu)) report.bleu = bleu_of(recipe, options, examples);
     return report;
 }

@@ -68,24 +68,26 @@ Retrieval rank_texts(const Tensor& images, const Tensor& texts, const std::vecto
 }
 
 Retrieval retrieve(const models::Model& model, const training::Objective& objective, const training::Recipe& recipe,
-                   Device device, std::int64_t most_batches) {
+                   const training::EvaluationOptions& options) {
     const NoGrad no_grad;
     Embedded embedded;
-    const std::int64_t all = objective.examples(), batches = (all + recipe.batch - 1) / recipe.batch;
-    for (std::int64_t number = 0; number < std::min(most_batches, batches); ++number) {
+    const std::int64_t all = std::min(objective.examples(), options.most_examples);
+    for (std::int64_t number = 0; number * recipe.batch < all; ++number) {
         std::vector<std::int64_t> examples;
         for (std::int64_t i = number * recipe.batch; i < std::min((number + 1) * recipe.batch, all); ++i)
             examples.push_back(i);
         const training::TrainingBatch batch = objective.batch(examples, {});
         const Tensor ids = batch.inputs.input_ids;
         Tensor images, texts;
-        model.forward(models::moved_to(batch.inputs, device), {}, [&](const std::string& name, const Tensor& value) {
-            if (name == "image_embeds") images = value.to(cpu).to(DType::F32);
-            if (name == "text_embeds") texts = value.to(cpu).to(DType::F32);
-        });
+        model.forward(models::moved_to(batch.inputs, options.device), {},
+                      [&](const std::string& name, const Tensor& value) {
+                          if (name == "image_embeds") images = value.to(cpu).to(DType::F32);
+                          if (name == "text_embeds") texts = value.to(cpu).to(DType::F32);
+                      });
         check(images.defined() && texts.defined(), recipe.resolved.source(),
               ": objective: the model does not compare images with texts");
         embedded.add(ids, images, texts);
+        if (options.on_progress) options.on_progress(examples.back() + 1, all);
     }
     check(!embedded.own.empty(), recipe.resolved.source(), ": the data holds no images");
     return rank_texts(ops::concat(embedded.images, 0), ops::concat(embedded.texts, 0), embedded.own);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/training/objectives/objective.h"
+#include "tessera/training/run/trainer.h"
 
 namespace tessera::evaluation {
 
@@ -20,9 +21,9 @@ struct Retrieval {
 // Embeddings as rows, f32 on the host: image i (of P) belongs to text own[i] (of N).
 Retrieval rank_texts(const Tensor& images, const Tensor& texts, const std::vector<std::int64_t>& own);
 
-// Over the first batches of a contrastive objective, all texts of these being candidates for each image.
+// Over the first examples of a contrastive objective, all texts of these being candidates for each image.
 Retrieval retrieve(const models::Model& model, const training::Objective& objective, const training::Recipe& recipe,
-                   Device device, std::int64_t most_batches);
+                   const training::EvaluationOptions& options = {});
 
 // How well a text is chosen among few, many and all: 10, 100, and as many as there are.
 struct Choice {

@@ -6,6 +6,8 @@
 
 namespace tessera::training {
 
+data::TokenFile tokens_of(const ObjectiveInputs& inputs);
+// Throws where they are fewer than one sequence.
 data::TokenFile tokenised(const ObjectiveInputs& inputs);
 
 }  // namespace tessera::training

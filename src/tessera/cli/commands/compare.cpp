@@ -7,10 +7,12 @@
 #include "tessera/cli/commands/comparison_table.h"
 #include "tessera/cli/commands/next_command.h"
 #include "tessera/cli/commands/training_display.h"
+#include "tessera/cli/commands/training_outcome.h"
 #include "tessera/cli/terminal/output.h"
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/core/interruption.h"
 #include "tessera/formats/atomic_file.h"
+#include "tessera/formats/hidden_folder.h"
 #include "tessera/training/objectives/registration.h"
 #include "tessera/training/recipe/recipe_keys.h"
 #include "tessera/training/recipe/recipe_paths.h"
@@ -55,6 +57,7 @@ std::vector<Variant> variants_of(const Request& request) {
             paths.emplace_back(word);
         else
             overrides.push_back(word);
+    training::check_said_once(overrides);
     std::vector<Variant> variants;
     std::set<std::string> names;
     for (const fs::path& path : paths) {
@@ -105,10 +108,7 @@ int train(const Variant& variant, const Request& request, const std::string& pla
                                                                   .recipe_file = recipe.resolved.source()},
                                                                  events);
     if (result.stopped_by != 0) {
-        std::fprintf(stderr, "tessera: %s stopped after step %lld of %lld; its checkpoint is %s; to go on: %s\n",
-                     one_line(variant.name).c_str(), static_cast<long long>(result.steps),
-                     static_cast<long long>(result.all_steps), one_line(result.checkpoint.string()).c_str(),
-                     one_line(request.resume_command).c_str());
+        end_of_stopped(result, text_of(one_line(variant.name), " stopped"), request.resume_command);
         return result.stopped_by;
     }
     if (request.json) return 0;
@@ -136,12 +136,11 @@ void check_folder(const Request& request, const std::vector<Variant>& variants) 
               ": is the folder of a run that is read; name another one to write");
     if (request.resume || request.overwrite) return;
     const bool has_report = fs::exists(folder / "comparison.json", error);
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-        const std::string name = entry.path().filename();
+    for (const std::string name : formats::names_in(folder)) {
         if (has_report && (name == "comparison.md" || name == "comparison.json" || name == "curves.svg")) continue;
         // A run's own folder speaks for itself.
         const bool is_variant = std::any_of(variants.begin(), variants.end(), [&](const Variant& variant) {
-            return fs::equivalent(variant.folder, entry.path(), error);
+            return fs::equivalent(variant.folder, folder / name, error);
         });
         check(is_variant, folder.string(), ": is not empty: it holds ", name,
               "; name another folder, or say --resume or --overwrite");
@@ -190,6 +189,7 @@ int compare_command(const std::vector<std::string>& arguments) {
     if (request.folder.empty()) {
         return parser.refuse("-o DIR is missing");
     }
+    if (request.resume && request.overwrite) return parser.refuse(resume_or_overwrite);
     constexpr std::int64_t longest_context = 1 << 20;
     check(request.context > 0 && request.context <= longest_context, "--context: expected 1 to ", longest_context,
           ", found ", request.context);

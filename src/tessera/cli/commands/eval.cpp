@@ -1,4 +1,6 @@
 // tessera eval: a model's loss on data, as the trainer takes it.
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <memory>
 
@@ -6,6 +8,7 @@
 #include "tessera/cli/commands.h"
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/evaluation/evaluation.h"
+#include "tessera/training/objectives/registration.h"
 #include "tessera/training/run/initial_model.h"
 
 namespace tessera::cli {
@@ -68,6 +71,7 @@ Json to_json(const evaluation::Report& report) {
         out.set("perplexity", report.perplexity())
             .set("bits_per_byte", report.bits->per_byte)
             .set("bits_per_character", report.bits->per_character);
+    if (report.window > 0) out.set("window", report.window);
     if (!report.choices.empty()) out.set("zero_shot", to_json(report.choices));
     if (report.bleu) out.set("bleu", report.bleu->score()).set("brevity_penalty", report.bleu->brevity_penalty());
     return out;
@@ -76,16 +80,17 @@ Json to_json(const evaluation::Report& report) {
 void print(const evaluation::Report& report, std::int64_t beams) {
     const training::Evaluation& result = report.result;
     const std::string targets = with_separators(result.targets);
+    const std::string windows = report.window > 0 ? fmt::format(" in windows of {} tokens", report.window) : "";
     if (result.answers.total > 0)
         std::printf("accuracy %.2f %%, error rate %.2f %% (%s of %s right), ", 100 * result.answers.share(),
                     100 - 100 * result.answers.share(), with_separators(result.answers.correct).c_str(),
                     with_separators(result.answers.total).c_str());
     if (report.bits)
-        std::printf("loss %.4f, perplexity %.4f, %.4f bits per byte, %.4f bits per character over %s tokens\n",
-                    result.loss, report.perplexity(), report.bits->per_byte, report.bits->per_character,
-                    targets.c_str());
+        fmt::print("loss {:.4f}, perplexity {:.4f}, {:.4f} bits per byte, {:.4f} bits per character over {} tokens{}\n",
+                   result.loss, report.perplexity(), report.bits->per_byte, report.bits->per_character, targets,
+                   windows);
     else
-        std::printf("loss %.4f over %s targets\n", result.loss, targets.c_str());
+        fmt::print("loss {:.4f} over {} targets{}\n", result.loss, targets, windows);
     print_choices(report.choices);
     if (report.bleu)
         std::printf("BLEU %.2f (brevity penalty %.3f, %lld beams)\n", report.bleu->score(),
@@ -99,11 +104,14 @@ int eval_command(const std::vector<std::string>& arguments) {
     evaluation::EvalOptions options;
     std::vector<std::string> data;
     bool json = false;
-    Arguments parser("eval",
-                     "A model's loss on data, as training takes it; for texts also perplexity and bits per byte, for "
-                     "classifiers the accuracy, for images with texts how often the right text is found, for "
-                     "sentence pairs BLEU.",
-                     "tessera eval DIR held-out.txt data.length=256");
+    Arguments parser(
+        "eval",
+        "A model's loss on data, as training takes it; for texts also perplexity and bits per byte, for "
+        "classifiers the accuracy, for images with texts how often the right text is found, for "
+        "sentence pairs BLEU. Texts are read in windows end to end, as long as the model's context and at most 1024 "
+        "(data.length); `tessera score` reads one text in windows that overlap, so that every token has a "
+        "context.",
+        "tessera eval DIR held-out.txt data.length=256");
     parser.model("DIR", folder, "a folder of the Hub's layout or of adapters, or a checkpoint file");
     parser.positionals("DATA", data, "files or folders, and key=value settings (tessera train --keys lists them)");
     parser.option("--batches", options.most_batches, "stop after so many; 0: all of the data");
@@ -125,9 +133,17 @@ int eval_command(const std::vector<std::string>& arguments) {
         .recipe = recipe, .model = *start.model, .tokenizer = start.tokenizer, .data = recipe.train_data};
     inputs.cache = scratch.path;
     std::unique_ptr<Progress> progress;
-    options.on_translation = [&](std::int64_t done, std::int64_t total) {
-        if (!progress) progress = std::make_unique<Progress>("translating", static_cast<double>(total), "texts");
-        progress->set(static_cast<double>(done));
+    std::string shown;  // what the bar is about
+    const auto show = [&](const std::string& what, double done, double total, const char* unit) {
+        if (what != shown) progress.reset();
+        if (!progress) progress = std::make_unique<Progress>(what, total, unit);
+        shown = what;
+        progress->set(done);
+    };
+    const char* unit = training::objective_of(recipe).packs_windows ? "B" : "images";
+    inputs.on_progress = [&](double done, double total) { show("reading", done, total, unit); };
+    options.on_progress = [&](const char* what, std::int64_t done, std::int64_t total) {
+        show(what, static_cast<double>(done), static_cast<double>(total), "examples");
     };
     const evaluation::Report report = evaluation::evaluate(inputs, options);
     progress.reset();

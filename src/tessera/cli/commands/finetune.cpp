@@ -7,6 +7,7 @@
 #include "tessera/cli/commands.h"
 #include "tessera/cli/commands/next_command.h"
 #include "tessera/cli/commands/training_display.h"
+#include "tessera/cli/commands/training_outcome.h"
 #include "tessera/core/error.h"
 #include "tessera/models/adapters/adapters.h"
 #include "tessera/models/catalog.h"
@@ -76,9 +77,7 @@ training::Recipe recipe_of(const Request& request) {
     }
     std::vector<std::string> all;
     if (!request.lora.empty()) all = lora_settings(request.lora);
-    if (!request.lora.empty() && request.lora.find("r=") == request.lora.npos &&
-        request.lora.find("rank=") == request.lora.npos)
-        all.push_back("lora.rank=16");
+    if (!request.lora.empty()) recipe.set("lora", Json::object().set("rank", 16));
     const auto set = [&](const char* key, const auto& value) {
         if (value) all.push_back(text_of(key, "=", Json(*value).dump(0)));
     };
@@ -87,6 +86,7 @@ training::Recipe recipe_of(const Request& request) {
     set("batch", request.batch);
     set("optimizer.learning_rate", request.rate);
     all.insert(all.end(), overrides.begin(), overrides.end());
+    training::check_said_once(all);
     return training::read_recipe(training::resolve_recipe(std::move(recipe), all, "finetune"));
 }
 
@@ -119,6 +119,7 @@ int finetune_command(const std::vector<std::string>& arguments) {
         std::fprintf(stderr, "tessera finetune: -o OUT is missing; see tessera finetune --help\n");
         return 2;
     }
+    if (request.resume && request.overwrite) return parser.refuse(resume_or_overwrite);
     check(std::filesystem::exists(request.model), request.model, ": no such file or folder");
     const training::Recipe recipe = recipe_of(request);
     return train_with_display(recipe,

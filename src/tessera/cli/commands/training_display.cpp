@@ -9,6 +9,8 @@
 #include <sstream>
 
 #include "tessera/cli/commands/next_command.h"
+#include "tessera/cli/commands/training_line.h"
+#include "tessera/cli/commands/training_outcome.h"
 #include "tessera/cli/terminal/output.h"
 #include "tessera/cli/terminal/terminal.h"
 #include "tessera/core/interruption.h"
@@ -49,12 +51,6 @@ double peak_operations(Device device, DType dtype) {
     return best;
 }
 
-std::string accuracy_of(const training::Accuracy& answers) {
-    if (answers.total == 0) return {};
-    return fmt::format(", accuracy {:.2f} % ({} of {})", 100 * answers.share(), with_separators(answers.correct),
-                       with_separators(answers.total));
-}
-
 class Display {
    public:
     Display(const training::Recipe& recipe, const training::SessionOptions& options, bool quiet)
@@ -68,6 +64,7 @@ class Display {
                 preparation_ = std::make_unique<Progress>(what, total,
                                                           what == "counting"                      ? "tokens"
                                                           : what == "tokens" || what == "reading" ? "B"
+                                                          : what == "images"                      ? "files"
                                                                                                   : "steps");
                 prepared_ = what;
             }
@@ -117,13 +114,13 @@ class Display {
     std::string utilisation(double seconds) const {
         const auto done = static_cast<double>(kernels::gemm_operations - operations_before_);
         const double percent = 100 * done / seconds / peak_;
-        return percent < 0.5 ? "" : fmt::format("{:.0f} % of peak  ", percent);
+        return percent < 0.5 ? "" : fmt::format("{:.0f} % of peak", percent);
     }
 
     // Where the recipe counts in epochs.
     std::string epoch_of(const training::StepReport& report) const {
         return recipe_.epochs
-                   ? fmt::format("  epoch {:.3g}/{:.3g}", std::min(report.epoch, *recipe_.epochs), *recipe_.epochs)
+                   ? fmt::format("epoch {:.3g}/{:.3g}", std::min(report.epoch, *recipe_.epochs), *recipe_.epochs)
                    : "";
     }
 
@@ -136,20 +133,27 @@ class Display {
         const auto done = static_cast<double>(report.step - first_step_);
         const double rate = static_cast<double>(units_) / seconds;
         const double left = seconds / done * static_cast<double>(steps_ - report.step);
-        const std::string line = fmt::format(
-            "step {}/{}{}  loss {:.4f} (mean of {}: {:.4f})  rate {:.2e}  gradient {:.2f}  {} {}/s  {}{}  {} left",
-            report.step, steps_, epoch_of(report), report.loss, recent.steps, recent.mean, report.learning_rate,
-            report.gradient_norm, in_powers(rate), unit, utilisation(seconds),
-            in_bytes(static_cast<double>(report.memory_bytes)), in_time(left));
         if (quiet_) return;
         const bool last = report.step == steps_;
-        if (is_terminal()) {
-            if (!last && seconds_since(drawn_) < 0.1) return;
-            drawn_ = Clock::now();
-            std::printf("\r\033[K%s%s", line.c_str(), last ? "\n" : "");
-        } else if (last || report.step % std::max<std::int64_t>(1, steps_ / 20) == 0) {
-            std::printf("%s\n", line.c_str());
-        }
+        const double silence = seconds_since(drawn_);
+        if (is_terminal() ? !last && silence < 0.1
+                          : !ShownSteps{.first = first_step_ + 1, .all = steps_}.shows(report.step, silence))
+            return;
+        drawn_ = Clock::now();
+        const std::vector<std::string> fields{fmt::format("step {}/{}", report.step, steps_),
+                                              fmt::format("loss {:.4f}", report.loss),
+                                              fmt::format("mean of {}: {:.4f}", recent.steps, recent.mean),
+                                              epoch_of(report),
+                                              fmt::format("rate {:.2e}", report.learning_rate),
+                                              fmt::format("gradient {:.2f}", report.gradient_norm),
+                                              fmt::format("{} {}/s", in_powers(rate), unit),
+                                              utilisation(seconds),
+                                              in_bytes(static_cast<double>(report.memory_bytes)),
+                                              fmt::format("{} left", in_time(left))};
+        if (is_terminal())
+            fmt::print("\r\033[K{}{}", fitted_line(fields, terminal_columns(80) - 1), last ? "\n" : "");
+        else
+            fmt::print("{}\n", fitted_line(fields, std::string::npos));
         std::fflush(stdout);
     }
 
@@ -207,12 +211,8 @@ int train_with_display(const training::Recipe& recipe, const training::SessionOp
     const training::SessionEvents events = display.events();
     const training::SessionResult result = training::run_session(recipe, options, events);
     if (result.stopped_by != 0) {
-        if (is_terminal() && !json) std::printf("\n");
-        std::fflush(stdout);
-        std::fprintf(stderr, "tessera: stopped after step %lld of %lld; its checkpoint is %s; to go on: %s\n",
-                     static_cast<long long>(result.steps), static_cast<long long>(result.all_steps),
-                     one_line(result.checkpoint.string()).c_str(), one_line(resume_command).c_str());
-        return status_after(result.stopped_by);
+        if (is_terminal() && !json) fmt::print("\n");
+        return end_of_stopped(result, "stopped", resume_command);
     }
     if (json) {
         formats::Json out = formats::Json::object();
@@ -228,25 +228,6 @@ int train_with_display(const training::Recipe& recipe, const training::SessionOp
     fmt::print("{}: {}; try: tessera {}\n", folder, outcome(result),
                next_command(training::find_objective(recipe.objective), folder));
     return 0;
-}
-
-std::string outcome(const training::SessionResult& result) {
-    std::string text = fmt::format("{} step{}", result.steps, result.steps == 1 ? "" : "s");
-    if (std::isfinite(result.loss))
-        text += fmt::format(", training loss {:.4f}{}", result.loss,
-                            result.loss_steps > 0 ? fmt::format(" (mean of the last {})", result.loss_steps) : "");
-    if (std::isfinite(result.validation_loss)) text += fmt::format(", validation loss {:.4f}", result.validation_loss);
-    return text + accuracy_of(result.answers);
-}
-
-std::string resumption(const std::string& folder, std::int64_t step,
-                       const std::vector<training::ChangedSetting>& changes) {
-    if (step == 0) return fmt::format("{}: no checkpoint yet; beginning with step 1", folder);
-    std::string text = fmt::format("{}: going on after step {}", folder, step);
-    for (const training::ChangedSetting& change : changes)
-        text += fmt::format("{} {}: {} → {}", &change == &changes.front() ? " with" : ",", change.key,
-                            one_line(change.old_value.dump(0)), one_line(change.new_value.dump(0)));
-    return text;
 }
 
 }  // namespace tessera::cli

@@ -14,10 +14,4 @@ namespace tessera::cli {
 int train_with_display(const training::Recipe& recipe, const training::SessionOptions& options, bool json,
                        const std::string& resume_command);
 
-// "12 steps, training loss 1.2345 (mean of the last 12), validation loss 1.3000"
-std::string outcome(const training::SessionResult& result);
-// Where a run that was asked to go on does so, and with what.
-std::string resumption(const std::string& folder, std::int64_t step,
-                       const std::vector<training::ChangedSetting>& changes);
-
 }  // namespace tessera::cli

@@ -1,4 +1,5 @@
 // Images rebuilt from a code: end to end, or one layer after another, each rebuilding what the one below it gives.
+#include "tessera/data/image_files.h"
 #include "tessera/data/labelled_images.h"
 #include "tessera/training/objectives/objective_parts.h"
 
@@ -8,7 +9,9 @@ namespace {
 class Autoencode final : public Objective {
    public:
     explicit Autoencode(const ObjectiveInputs& inputs)
-        : set_(data::open_images(inputs.data, {.with_labels = false})), images_(inputs), phases_(inputs) {}
+        : set_(data::open_images(inputs.data, {.with_labels = false})), images_(inputs), phases_(inputs) {
+        data::check_image_files(set_->files(), inputs.on_progress);
+    }
 
     std::int64_t examples() const override { return set_->size(); }
 

@@ -60,7 +60,8 @@ const RegisterObjective registered{{.name = "causal",
                                     .needs = models::Capability::Score,
                                     .is_default = true,
                                     .metrics = {Metric::Perplexity},
-                                    .next_command = "generate DIR \"…\""}};
+                                    .next_command = "generate DIR \"…\"",
+                                    .packs_windows = true}};
 
 }  // namespace
 }  // namespace tessera::training

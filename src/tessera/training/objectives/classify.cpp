@@ -1,4 +1,5 @@
 // The class of an image, from a folder per class, idx files or CIFAR-10's.
+#include "tessera/data/image_files.h"
 #include "tessera/data/labelled_images.h"
 #include "tessera/training/objectives/objective_parts.h"
 
@@ -11,7 +12,9 @@ class Classify final : public Objective {
         : classes_(inputs, classes_taught(inputs.recipe), inputs.model.class_names),
           set_(data::open_images(inputs.data, {.classes = classes_.names()})),
           images_(inputs),
-          phases_(inputs) {}
+          phases_(inputs) {
+        data::check_image_files(set_->files(), inputs.on_progress);
+    }
 
     std::int64_t examples() const override { return set_->size(); }
 

@@ -1,5 +1,6 @@
 // Images and texts that belong together (Zhai et al. 2023): within a batch, image i belongs to text i and to no
 // other. JSON lines {"image": path, "text": …}; data.field names the text.
+#include "tessera/data/image_files.h"
 #include "tessera/data/image_texts.h"
 #include "tessera/models/catalog.h"
 #include "tessera/models/vision/vision.h"
@@ -18,6 +19,7 @@ class Contrastive final : public Objective {
           lines_(data::files_ending(inputs.data, {".jsonl", ".ndjson"}), {inputs.recipe.field}),
           images_(inputs) {
         tokenizer_of(inputs);
+        data::check_image_files(lines_.images(), inputs.on_progress);
         texts_ = models::architecture_of(config_).vision->texts;
     }
 

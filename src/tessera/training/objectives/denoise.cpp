@@ -134,8 +134,11 @@ class Denoise final : public Objective {
 };
 
 std::unique_ptr<Objective> make(const ObjectiveInputs& inputs) { return std::make_unique<Denoise>(inputs); }
-const RegisterObjective registered{
-    {.name = "denoise", .make = make, .needs = models::Capability::EncodeDecode, .next_command = "generate DIR \"…\""}};
+const RegisterObjective registered{{.name = "denoise",
+                                    .make = make,
+                                    .needs = models::Capability::EncodeDecode,
+                                    .next_command = "generate DIR \"…\"",
+                                    .packs_windows = true}};
 
 }  // namespace
 }  // namespace tessera::training

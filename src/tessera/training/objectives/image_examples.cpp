@@ -19,6 +19,7 @@ class FromLines final : public ImageExamples {
         return {formats::read_image(line.image), std::move(line.texts[0]), std::move(line.texts[1])};
     }
     std::string where(std::int64_t index) const override { return lines_.where(index); }
+    std::vector<std::filesystem::path> files() const override { return lines_.images(); }
 
    private:
     data::ImageTexts lines_;
@@ -51,6 +52,13 @@ class Joined final : public ImageExamples {
     std::string where(std::int64_t index) const override {
         const auto [set, own] = find(index);
         return set->where(own);
+    }
+
+    std::vector<std::filesystem::path> files() const override {
+        std::vector<std::filesystem::path> all;
+        for (const auto& set : sets_)
+            for (std::filesystem::path& file : set->files()) all.push_back(std::move(file));
+        return all;
     }
 
    private:

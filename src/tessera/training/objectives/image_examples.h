@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,8 +21,9 @@ class ImageExamples {
    public:
     virtual ~ImageExamples() = default;
     virtual std::int64_t size() const = 0;
-    virtual ImageExample at(std::int64_t index) const = 0;    // from any thread
-    virtual std::string where(std::int64_t index) const = 0;  // for errors
+    virtual ImageExample at(std::int64_t index) const = 0;                   // from any thread
+    virtual std::string where(std::int64_t index) const = 0;                 // for errors
+    virtual std::vector<std::filesystem::path> files() const { return {}; }  // one for each image that is a file
 };
 
 // All of a list one after another: files, or folders of JSON lines.

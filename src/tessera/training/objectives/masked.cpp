@@ -92,7 +92,8 @@ const RegisterObjective registered{{.name = "masked",
                                     .make = make,
                                     .needs = models::Capability::Fill,
                                     .is_default = true,
-                                    .next_command = "fill DIR \"…\""}};
+                                    .next_command = "fill DIR \"…\"",
+                                    .packs_windows = true}};
 
 }  // namespace
 }  // namespace tessera::training

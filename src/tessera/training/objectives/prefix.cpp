@@ -1,6 +1,7 @@
 // Texts about images (Beyer et al. 2024): image and prefix see each other, the suffix is predicted token by token,
 // and only the suffix is learned. JSON lines {"image": path, "prefix": …, "suffix": …}, or a scene set (.scenes.json).
 #include "tessera/core/parallel.h"
+#include "tessera/data/image_files.h"
 #include "tessera/models/catalog.h"
 #include "tessera/models/vision/vision.h"
 #include "tessera/training/objectives/image_examples.h"
@@ -20,6 +21,7 @@ class Prefix final : public Objective {
           context_(inputs.recipe.beyond_context ? 0 : inputs.model.context_length()),
           padding_(padding_id(inputs)) {
         tokenizer_of(inputs);
+        data::check_image_files(examples_->files(), inputs.on_progress);
         prompt_ = models::architecture_of(config_).vision->prompt;
     }
 

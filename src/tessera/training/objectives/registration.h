@@ -37,6 +37,7 @@ struct ObjectiveTraits {
     // What a model must be able to do in place of `needs`, to get a new head for the classes.
     models::Capabilities under_new_head = {};
     bool reads_whole_texts = false;  // an evaluation reads texts as far as the model can, not in windows
+    bool packs_windows = false;      // texts are read in windows of data.length, end to end
     // Whether files say by themselves that they are for this objective.
     bool (*recognises)(const std::vector<std::string>& files) = nullptr;
 

@@ -94,7 +94,8 @@ const RegisterObjective registered{{.name = "span",
                                     .make = make,
                                     .needs = models::Capability::EncodeDecode,
                                     .next_command = "generate DIR \"…\"",
-                                    .sentinels = most_sentinels}};
+                                    .sentinels = most_sentinels,
+                                    .packs_windows = true}};
 
 }  // namespace
 }  // namespace tessera::training

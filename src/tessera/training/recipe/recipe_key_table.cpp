@@ -1,6 +1,5 @@
 // The keys of a recipe, each declared once: reading, checking, completing, explaining and resuming follow from it.
 #include <charconv>
-#include <sstream>
 
 #include "tessera/training/recipe/recipe_keys.h"
 #include "tessera/training/recipe/recipe_value.h"
@@ -36,16 +35,9 @@ void store_schedule(Recipe& recipe, const RecipeValue& value) {
                                                        {"inverse_square_root", ScheduleKind::InverseSquareRoot}});
 }
 
-// Targets may stand in one text, as "q_proj,v_proj".
 void store_targets(Recipe& recipe, const RecipeValue& value) {
-    std::vector<std::string>& targets = recipe.lora->targets;
-    targets.clear();
-    for (const std::string& text : value.texts()) {
-        std::istringstream words(text);
-        for (std::string word; std::getline(words, word, ',');)
-            if (!word.empty()) targets.push_back(word);
-    }
-    if (recipe.lora->rank > 0 && targets.empty()) value.reject("expected names of layers, found none");
+    recipe.lora->targets = value.texts();
+    if (recipe.lora->rank > 0 && recipe.lora->targets.empty()) value.reject("expected names of layers, found none");
 }
 
 constexpr KeyUse changeable{.may_change = true}, kept{.kept_by_eval = true};

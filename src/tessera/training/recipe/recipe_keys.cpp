@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <sstream>
 
 #include "tessera/core/error.h"
 #include "tessera/models/catalog.h"
@@ -96,9 +98,26 @@ bool fits(KeyKind kind, const Json& value) {
     return false;
 }
 
-// A lone text stands for a list of one, and 1e3 for 1000.
+// "q_proj,v_proj" as two texts. A path may have a comma in its name: recipe_paths.h looks.
+Json without_commas(const Json& list) {
+    Json texts = Json::array();
+    for (const Json& item : list.items()) {
+        const std::string& text = item.as_string();
+        if (text.find(',') == text.npos) {
+            texts.push_back(item);
+            continue;
+        }
+        std::istringstream words(text);
+        for (std::string word; std::getline(words, word, ',');)
+            if (!word.empty()) texts.push_back(word);
+    }
+    return texts;
+}
+
+// A lone text stands for a list of what is between its commas, and 1e3 for 1000.
 Json checked(const RecipeKey& key, Json value, const std::string& source) {
     if (is_list(key.kind) && value.is_string()) value = Json::array().push_back(std::move(value));
+    if (key.kind == Texts && fits(key.kind, value)) value = without_commas(value);
     constexpr double most_exact = 0x1p53;
     if (is_count(key.kind) && value.kind() == Json::Kind::Number)
         if (const double number = value.as_number(); std::trunc(number) == number && std::abs(number) <= most_exact)
@@ -170,6 +189,12 @@ void override_with(Values& values, const std::string& assignment) {
     const RecipeKey* key = find_key(name);
     if (!key) reject_unknown(name, source);
     put(values, *key, with_whole_path(*key, checked(*key, value_given(*key, given), source), {}));
+}
+
+bool same_value(const std::string& one, const std::string& other) {
+    if (one == other) return true;
+    const std::optional<Json> a = as_json(one), b = as_json(other);
+    return a && b && (a->is_number() && b->is_number() ? a->as_number() == b->as_number() : *a == *b);
 }
 
 // A run is as long as its steps or its epochs say. What the command line says goes before what the file says.
@@ -268,6 +293,17 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
         }
     }
     return nearest;
+}
+
+void check_said_once(const std::vector<std::string>& overrides) {
+    std::map<std::string, std::string> said;
+    for (const std::string& assignment : overrides) {
+        const std::size_t equals = std::min(assignment.find('='), assignment.size() - 1);
+        const std::string value = assignment.substr(equals + 1);
+        const auto [earlier, is_new] = said.emplace(assignment.substr(0, equals), value);
+        check(is_new || same_value(earlier->second, value), earlier->first, ": said twice, ", earlier->second, " and ",
+              value);
+    }
 }
 
 formats::Config resolve_recipe(Json recipe, const std::vector<std::string>& overrides, const std::string& source,

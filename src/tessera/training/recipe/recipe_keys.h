@@ -55,6 +55,9 @@ const char* describe(KeyKind kind);
 // The value of a dotted key in a recipe; null where it is absent.
 formats::Json value_of(const formats::Json& recipe, const std::string& key);
 
+// Throws where a person has said one setting ("key=value") with two values, of which nobody knows which was meant.
+void check_said_once(const std::vector<std::string>& overrides);
+
 // The recipe with each "key=value" put in its place, and defaults where nothing is given. A key that is not in the
 // table is an error that suggests the nearest one. The recipe's own paths are looked for in `folder` first, see
 // recipe_paths.h.

@@ -1,6 +1,7 @@
 #include "tessera/training/recipe/recipe_paths.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "tessera/core/error.h"
 #include "tessera/models/presets.h"
@@ -19,7 +20,9 @@ bool is_there(const fs::path& path) {
 
 // Without its dots, unless links on the way make that another place.
 fs::path whole(const fs::path& path) {
-    const fs::path absolute = fs::absolute(path);
+    std::error_code unknown;
+    const fs::path absolute = fs::absolute(path, unknown);
+    if (unknown) return path;
     fs::path plain = absolute.lexically_normal();
     if (!plain.has_filename()) plain = plain.parent_path();
     std::error_code error;
@@ -33,6 +36,16 @@ std::string found_from(const fs::path& folder, const std::string& given) {
     return given;
 }
 
+// Those between commas, unless the whole is the name of a file.
+std::vector<std::string> paths_in(const fs::path& folder, const std::string& given) {
+    if (given.find(',') == given.npos || is_there(folder / given) || is_there(given)) return {given};
+    std::vector<std::string> paths;
+    std::istringstream words(given);
+    for (std::string path; std::getline(words, path, ',');)
+        if (!path.empty()) paths.push_back(path);
+    return paths;
+}
+
 bool is_name(const std::string& given) {
     const auto presets = models::presets();
     return tokenizer_kind(given) ||
@@ -44,7 +57,8 @@ bool is_name(const std::string& given) {
 Json with_whole_path(const RecipeKey& key, Json value, const fs::path& folder) {
     if (key.kind == KeyKind::Paths) {
         Json list = Json::array();
-        for (const Json& item : value.items()) list.push_back(found_from(folder, item.as_string()));
+        for (const Json& item : value.items())
+            for (const std::string& path : paths_in(folder, item.as_string())) list.push_back(found_from(folder, path));
         return list;
     }
     const bool is_path = (key.kind == KeyKind::Path || key.kind == KeyKind::PathOrObject) && value.is_string();
@@ -54,10 +68,11 @@ Json with_whole_path(const RecipeKey& key, Json value, const fs::path& folder) {
 void check_paths(const Recipe& recipe) {
     const auto check_path = [&](const char* key, const std::string& path) {
         if (is_there(path)) return;
+        std::error_code error;
         const bool is_public = path.starts_with("data/") || path.find("/data/") != path.npos;
         recipe.resolved.reject(
-            key, text_of("'", path, "': no such file or folder, beside the recipe or in ", fs::current_path().string(),
-                         is_public ? " (tools/fetch_data brings public sets)" : ""));
+            key, text_of("'", path, "': no such file or folder, beside the recipe or in ",
+                         fs::current_path(error).string(), is_public ? " (tools/fetch_data brings public sets)" : ""));
     };
     const auto check_list = [&](const char* key, const std::vector<std::string>& paths) {
         for (const std::string& path : paths) {

@@ -104,8 +104,9 @@ class Counting {
     }
 
     Evaluation evaluation_of(const Objective& objective) const {
-        return training::evaluate(*start_.model, objective, recipe_, options_.device,
-                                  recipe_.evaluate_batches * recipe_.batch);
+        return training::evaluate(
+            *start_.model, objective, recipe_,
+            {.device = options_.device, .most_examples = recipe_.evaluate_batches * recipe_.batch});
     }
 
     double evaluate() {

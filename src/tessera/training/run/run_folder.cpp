@@ -14,6 +14,7 @@
 
 #include "tessera/core/error.h"
 #include "tessera/formats/atomic_file.h"
+#include "tessera/formats/hidden_folder.h"
 #include "tessera/formats/output_folder.h"
 #include "tessera/formats/own_files.h"
 #include "tessera/formats/safetensors.h"
@@ -94,18 +95,18 @@ bool is_of_finished_run(const fs::path& below) { return is_run_file(below) || fo
 
 // It is gone whole, or stays whole: half of one would be taken for a checkpoint. What people put into it stays.
 void remove_checkpoint(const fs::path& checkpoint) {
-    if (!fs::exists(checkpoint)) return;
+    std::error_code error;
+    if (!fs::exists(checkpoint, error)) return;
     const fs::path doomed =
         checkpoint.parent_path() / text_of(unfinished_prefix, removed_prefix, checkpoint.filename().string());
     formats::remove_own(doomed, is_checkpoint_file);
-    std::error_code error;
     fs::rename(checkpoint, doomed, error);
     if (error) {                                                     // others' files stand under that name
         fs::remove(checkpoint / state_folder / state_facts, error);  // without it, it is no checkpoint
         return formats::remove_own(checkpoint, is_checkpoint_file);
     }
     formats::remove_own(doomed, is_checkpoint_file);
-    if (fs::exists(doomed)) fs::rename(doomed, checkpoint, error);
+    if (fs::exists(doomed, error)) fs::rename(doomed, checkpoint, error);
 }
 
 // A run has begun there: recipe.json alone may be a person's.
@@ -116,26 +117,35 @@ bool holds_run(const fs::path& folder) {
 }
 
 bool holds_model(const fs::path& folder) {
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder, error))
-        if (formats::is_weights_file(entry.path().filename()) || models::is_adapter_folder(folder)) return true;
+    for (const fs::path& name : formats::names_in(folder))
+        if (formats::is_weights_file(name) || models::is_adapter_folder(folder)) return true;
     return false;
 }
 
 // Files that a new run would put its own in the place of.
 bool holds_own(const fs::path& folder) {
+    const std::vector<fs::path> names = formats::names_in(folder);
+    return std::any_of(names.begin(), names.end(), is_of_finished_run);
+}
+
+void make_folders(const fs::path& folder) {
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder, error))
-        if (is_of_finished_run(entry.path().filename())) return true;
-    return false;
+    fs::create_directories(folder, error);
+    check(!error, folder.string(), ": cannot be made: ", error.message());
+}
+
+void move(const fs::path& from, const fs::path& to) {
+    std::error_code error;
+    fs::rename(from, to, error);
+    check(!error, from.string(), ": cannot become ", to.string(), ": ", error.message());
 }
 
 // A second name where the file system can give one, else a copy.
 void link_or_copy(const fs::path& from, const fs::path& to) {
     std::error_code error;
-    if (fs::is_directory(from)) {
-        fs::create_directories(to);
-        for (const auto& entry : fs::directory_iterator(from)) link_or_copy(entry.path(), to / entry.path().filename());
+    if (fs::is_directory(from, error)) {
+        make_folders(to);
+        for (const fs::path& name : formats::names_in(from)) link_or_copy(from / name, to / name);
         return;
     }
     fs::create_hard_link(from, to, error);
@@ -146,26 +156,26 @@ void link_or_copy(const fs::path& from, const fs::path& to) {
 
 RunFolder::RunFolder(fs::path path, const RunFolderOptions& options) : home_(std::move(path)) {
     check(!home_.empty(), "the name of the run's folder is empty");
+    check(!options.resume || !options.overwrite, home_.string(),
+          ": a run cannot both go on with an earlier one and replace it");
     std::error_code error;
     formats::refuse_inputs_in(fs::weakly_canonical(fs::absolute(home_), error), options.inputs, is_of_finished_run,
                               home_.string());
     check(!fs::exists(home_, error) || fs::is_directory(home_), home_.string(), ": cannot be made: it is a file");
-    path_ = fs::exists(home_ / new_run, error) || (options.overwrite && holds_own(home_)) ? home_ / new_run : home_;
+    path_ = options.overwrite && holds_own(home_) ? home_ / new_run : unfinished_run(home_);
     refuse_other_content(options);
     for (fs::path place = fs::absolute(home_ / "").parent_path(); !fs::exists(place, error);
          place = place.parent_path())
         made_ = place;
-    fs::create_directories(home_, error);
-    check(!error, home_.string(), ": cannot be made: ", error.message());
+    make_folders(home_);
     try {
         lock();
         refuse_other_content(options);  // of a run that was at work until now
         if (options.overwrite) formats::remove_own(home_ / new_run, is_of_finished_run);
         is_new_ = !holds_run(path_);
-        fs::create_directories(cache(), error);
-        check(!error, path_.string(), ": cannot be made: ", error.message());
+        make_folders(cache());
         formats::write_file(cache() / "probe", "probe");
-        fs::remove(cache() / "probe");
+        fs::remove(cache() / "probe", error);
         clear_unfinished();
     } catch (...) {
         leave();
@@ -216,8 +226,7 @@ void RunFolder::refuse_other_content(const RunFolderOptions& options) const {
     if (newest_checkpoint()) throw EarlierRun(text_of(home, ": holds an earlier run's checkpoints"));
     if (holds_model(home_)) throw formats::FolderNotEmpty(text_of(home, ": holds a finished run or a model"));
     if (holds_run(home_)) return;  // one that has left nothing
-    for (const auto& entry : fs::directory_iterator(home_, error)) {
-        const std::string name = entry.path().filename();
+    for (const std::string name : formats::names_in(home_)) {
         if (name == formats::run_lock_name || formats::is_temporary_name(name)) continue;
         check(!options.resume, home, ": is not empty: it holds ", name, ", and no run to go on with");
         throw formats::FolderNotEmpty(text_of(home, ": is not empty: it holds ", name));
@@ -227,11 +236,8 @@ void RunFolder::refuse_other_content(const RunFolderOptions& options) const {
 // What a killed run leaves.
 void RunFolder::clear_unfinished() const {
     for (const fs::path& folder : {path_, cache(), path_ / "checkpoints"}) formats::remove_stale_temporaries(folder);
-    std::error_code error;
-    std::vector<fs::path> left;
-    for (const auto& entry : fs::directory_iterator(path_ / "checkpoints", error))
-        if (is_unfinished_name(entry.path().filename())) left.push_back(entry.path());
-    for (const fs::path& folder : left) formats::remove_own(folder, is_checkpoint_file);
+    for (const fs::path& name : formats::names_in(path_ / "checkpoints"))
+        if (is_unfinished_name(name)) formats::remove_own(path_ / "checkpoints" / name, is_checkpoint_file);
 }
 
 void RunFolder::check_room(std::int64_t bytes_needed) const {
@@ -242,26 +248,26 @@ void RunFolder::check_room(std::int64_t bytes_needed) const {
           bytes_needed);
 }
 
-fs::path RunFolder::save_checkpoint(const models::OpenedModel& model, const Trainer& trainer,
-                                    double validation_loss) const {
+fs::path RunFolder::save_checkpoint(const models::OpenedModel& model, const Trainer& trainer, double validation_loss,
+                                    const Json& data) const {
     const fs::path home = path_ / "checkpoints", unfinished = home / (unfinished_prefix + name_of(trainer.steps()));
     const fs::path checkpoint = home / name_of(trainer.steps());
     formats::remove_own(unfinished, is_checkpoint_file);
     try {
-        fs::create_directories(unfinished);
+        make_folders(unfinished);
         model.save(unfinished);
-        fs::create_directories(unfinished / state_folder);
+        make_folders(unfinished / state_folder);
         formats::write_safetensors(unfinished / state_folder / state_tensors, state_of(trainer));
         Json facts = Json::object();
         facts.set("step", trainer.steps()).set("smoothed_loss", trainer.smoothed_loss());
         if (std::isfinite(validation_loss)) facts.set("validation_loss", validation_loss);
+        facts.set("data", data);
         facts.write(unfinished / state_folder / state_facts);
         formats::flush_folder(unfinished);
         remove_checkpoint(checkpoint);
-        std::error_code none;
-        for (const auto& others : fs::directory_iterator(checkpoint, none))  // what people put into an earlier one
-            fs::rename(others.path(), unfinished / others.path().filename());
-        fs::rename(unfinished, checkpoint);  // over an empty folder at most
+        for (const fs::path& others : formats::names_in(checkpoint))  // what people put into an earlier one
+            move(checkpoint / others, unfinished / others);
+        move(unfinished, checkpoint);  // over an empty folder at most
     } catch (...) {
         formats::remove_own(unfinished, is_checkpoint_file);  // its bytes may be what the disk lacks
         std::error_code error;
@@ -274,12 +280,12 @@ fs::path RunFolder::save_checkpoint(const models::OpenedModel& model, const Trai
 
 std::vector<RunFolder::Saved> RunFolder::checkpoints() const {
     std::vector<Saved> found;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(path_ / "checkpoints", error)) {
-        if (!is_checkpoint_name(entry.path().filename()) || !fs::exists(entry.path() / state_folder / state_facts))
-            continue;
-        const formats::Config facts(Json::read(entry.path() / state_folder / state_facts), entry.path().string());
-        found.push_back({entry.path(), facts.integer("step"),
+    for (const fs::path& name : formats::names_in(path_ / "checkpoints")) {
+        const fs::path checkpoint = path_ / "checkpoints" / name, file = checkpoint / state_folder / state_facts;
+        std::error_code error;
+        if (!is_checkpoint_name(name) || !fs::exists(file, error)) continue;
+        const formats::Config facts(Json::read(file), checkpoint.string());
+        found.push_back({checkpoint, facts.integer("step"),
                          facts.number("validation_loss", std::numeric_limits<double>::infinity())});
     }
     std::sort(found.begin(), found.end(), [](const Saved& a, const Saved& b) { return a.step < b.step; });
@@ -312,9 +318,9 @@ void RunFolder::save_result(const std::function<void(const fs::path& folder)>& s
         home_,
         {.overwrite = true, .is_own = replaces ? is_of_finished_run : formats::is_model_file, .holds_run_lock = true});
     save(out.path());
-    if (replaces)
-        for (const auto& entry : fs::directory_iterator(path_))
-            link_or_copy(entry.path(), out.path() / entry.path().filename());
+    std::error_code error;
+    check(!replaces || fs::is_directory(path_, error), path_.string(), ": is gone");
+    if (replaces) link_or_copy(path_, out.path());
     out.commit();
     path_ = home_;
     formats::remove_own(home_ / new_run, is_of_finished_run);
@@ -339,9 +345,20 @@ formats::IsOwn what_gives_way_in(const fs::path& folder) {
     return [](const fs::path& below) { return is_of_finished_run(below) || below == formats::run_lock_name; };
 }
 
+fs::path unfinished_run(const fs::path& folder) {
+    std::error_code error;
+    return fs::exists(folder / new_run, error) ? folder / new_run : folder;
+}
+
 bool has_result(const fs::path& run) {
     std::error_code error;
     return holds_model(run) && !fs::exists(run / new_run, error);
+}
+
+Json data_of(const fs::path& checkpoint) {
+    const Json facts = Json::read(checkpoint / state_folder / state_facts);
+    const Json* data = facts.find("data");
+    return data ? *data : Json();
 }
 
 void restore_state(Trainer& trainer, const fs::path& checkpoint) {

@@ -58,9 +58,9 @@ class RunFolder {
     std::filesystem::path cache() const { return path_ / "cache"; }
     std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
 
-    // Returns where it stands.
+    // With what its examples are made of (data_record.h). Returns where it stands.
     std::filesystem::path save_checkpoint(const models::OpenedModel& model, const Trainer& trainer,
-                                          double validation_loss) const;
+                                          double validation_loss, const formats::Json& data) const;
     // Leaves the newest `keep` checkpoints and the one with the least validation loss.
     void prune(std::int64_t keep) const;
     std::optional<std::filesystem::path> newest_checkpoint() const;
@@ -95,8 +95,15 @@ RunFolderOptions folder_options(const Recipe& recipe, const SessionOptions& opti
 // What a model takes the place of in a folder: another model, and where it is a run's, the whole run.
 formats::IsOwn what_gives_way_in(const std::filesystem::path& folder);
 
+// Where the run stands that is at work or unfinished in the folder: there, or in .new-run where it is to replace
+// another.
+std::filesystem::path unfinished_run(const std::filesystem::path& folder);
+
 // Whether a finished run's model or adapters are there, and no other run is about to take their place.
 bool has_result(const std::filesystem::path& run);
+
+// What a checkpoint's examples were made of; null where it does not say.
+formats::Json data_of(const std::filesystem::path& checkpoint);
 
 // The optimizer's state of a checkpoint into the trainer, and its step. The weights are loaded before, from the same
 // folder.

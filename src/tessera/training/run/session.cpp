@@ -17,6 +17,7 @@
 #include "tessera/training/recipe/recipe_keys.h"
 #include "tessera/training/recipe/recipe_paths.h"
 #include "tessera/training/run/counting.h"
+#include "tessera/training/run/data_record.h"
 #include "tessera/training/run/epochs.h"
 #include "tessera/training/run/initial_model.h"
 #include "tessera/training/run/metrics.h"
@@ -36,6 +37,12 @@ std::int64_t step_of(const fs::path& checkpoint) {
     return formats::Config(formats::Json::read(file), file.string()).integer("step");
 }
 
+// In plain words: the library's own texts of these name no file first.
+std::string reason_of(const std::exception& error) {
+    const auto* file = dynamic_cast<const fs::filesystem_error*>(&error);
+    return file ? text_of(file->path1().string(), ": ", file->code().message()) : error.what();
+}
+
 class Session {
    public:
     Session(const Recipe& recipe, const SessionOptions& options, const SessionEvents& events)
@@ -49,6 +56,8 @@ class Session {
         const std::int64_t first_step = earlier ? step_of(*earlier) : 0;
         const std::vector<ChangedSetting> changes = earlier ? changes_of_recipe() : std::vector<ChangedSetting>();
         if (!recipe_.epochs) refuse_fewer_steps(first_step);
+        data_ = record_of_data(recipe_, [this](double done, double total) { prepare("reading", done, total); });
+        if (earlier) check_same_data(recipe_, data_of(*earlier), data_);
         const formats::Json& model = recipe_.model;
         if (model.is_string() && models::is_adapter_folder(model.as_string()))
             recipe_.resolved.reject("model",
@@ -125,7 +134,8 @@ class Session {
     ObjectiveInputs inputs(const std::vector<std::string>& data) const {
         ObjectiveInputs inputs{.recipe = recipe_, .model = *start_.model, .tokenizer = start_.tokenizer, .data = data};
         inputs.cache = folder_.cache();
-        inputs.on_progress = [this](double done, double total) { prepare("tokens", done, total); };
+        const char* what = objective_of(recipe_).packs_windows ? "tokens" : "images";
+        inputs.on_progress = [this, what](double done, double total) { prepare(what, done, total); };
         return inputs;
     }
 
@@ -187,7 +197,7 @@ class Session {
 
     fs::path save_checkpoint() {
         if (saved_step_ != trainer_->steps())
-            checkpoint_ = folder_.save_checkpoint(start_, *trainer_, validation_result_.loss);
+            checkpoint_ = folder_.save_checkpoint(start_, *trainer_, validation_result_.loss, data_);
         saved_step_ = trainer_->steps();
         return checkpoint_;
     }
@@ -199,24 +209,35 @@ class Session {
         try {
             return body();
         } catch (const std::exception& error) {
-            reason = error.what();
+            reason = reason_of(error);
         }
         try {
             reason +=
                 text_of("; what was learned is kept in ", save_checkpoint().string(), ", from where it can be resumed");
         } catch (const std::exception&) {  // most likely the disk is full
-            std::error_code error;
-            const fs::path place = fs::temp_directory_path(error) /
-                                   text_of(options_.folder.filename().string(), "-", formats::random_digits());
-            try {
-                start_.save(place);
-                reason += text_of("; what was learned is kept in ", place.string());
-            } catch (const std::exception& again) {
-                formats::remove_own(place, formats::is_model_file);
-                reason += text_of("; what was learned is lost, since it cannot be kept elsewhere: ", again.what());
-            }
+            reason += "; what was learned is " + keep_elsewhere();
         }
         fail(reason);
+    }
+
+    // In the folder for temporary files; without the tokenizer's and other files where these are gone.
+    std::string keep_elsewhere() {
+        std::error_code error;
+        const fs::path place = fs::temp_directory_path(error) /
+                               text_of(options_.folder.filename().string(), "-", formats::random_digits());
+        std::string reason;
+        for (const bool whole : {true, false}) {
+            if (!whole) start_.sidecar_files = {};
+            try {
+                start_.save(place);
+                return text_of("kept in ", place.string(),
+                               whole ? "" : ", without the files beside its weights: ", reason);
+            } catch (const std::exception& again) {
+                formats::remove_own(place, formats::is_model_file);
+                reason = reason_of(again);
+            }
+        }
+        return text_of("lost, since it cannot be kept elsewhere: ", reason);
     }
 
     bool is_due(std::int64_t every) const { return every > 0 && trainer_->steps() % every == 0; }
@@ -279,6 +300,7 @@ class Session {
     const SessionEvents& events_;
     SessionOptions options_;
     RunFolder folder_;
+    formats::Json data_;  // what the examples are made of
     models::OpenedModel start_;
     std::unique_ptr<Objective> objective_, validation_;  // outlive the trainer, which makes batches ahead
     std::unique_ptr<Trainer> trainer_;

@@ -38,6 +38,10 @@ nn::Module& learning(models::Model& model, const Objective& objective) {
 
 }  // namespace
 
+double smoothed(double before, double loss, std::int64_t count) {
+    return before + (loss - before) * (1 - smoothing) / (1 - std::pow(smoothing, static_cast<double>(count)));
+}
+
 Trainer::Trainer(models::Model& model, const Objective& objective, const Recipe& recipe, Device device)
     : model_(model),
       objective_(objective),
@@ -129,7 +133,7 @@ StepReport Trainer::step() {
           std::abs(report.gradient_norm), "; the batch: ", origin);
     groups_.step(report.learning_rate, phase());
     if (keeps_average()) update_average();
-    smoothed_loss_ = step_of_phase() == 0 ? report.loss : smoothing * smoothed_loss_ + (1 - smoothing) * report.loss;
+    smoothed_loss_ = smoothed(smoothed_loss_, report.loss, step_of_phase() + 1);
     report.smoothed_loss = smoothed_loss_;
     ++step_;
     report.seconds = seconds_since(start);
@@ -169,8 +173,9 @@ void Trainer::check_loss(double loss, const std::string& origin) const {
 
 Evaluation Trainer::evaluate(const Objective& validation) const {
     const std::int64_t all = (validation.examples() + recipe_.batch - 1) / recipe_.batch;  // batches
-    return training::evaluate(model_, validation, recipe_, device_,
-                              std::min(recipe_.evaluate_batches, all) * recipe_.batch);
+    return training::evaluate(
+        model_, validation, recipe_,
+        {.device = device_, .most_examples = std::min(recipe_.evaluate_batches, all) * recipe_.batch});
 }
 
 std::int64_t targets_of(const TrainingBatch& batch) {
@@ -179,11 +184,11 @@ std::int64_t targets_of(const TrainingBatch& batch) {
     return std::count_if(labels.begin(), labels.end(), [](std::int64_t label) { return label != -100; });
 }
 
-Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe, Device device,
-                    std::int64_t most_examples) {
+Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe,
+                    const EvaluationOptions& options) {
     const NoGrad no_grad;
     Evaluation result;
-    const std::int64_t all = std::min(objective.examples(), most_examples);
+    const std::int64_t all = std::min(objective.examples(), options.most_examples);
     for (std::int64_t number = 0; number * recipe.batch < all; ++number) {
         stop_if_asked();
         std::vector<std::int64_t> examples;
@@ -193,7 +198,7 @@ Evaluation evaluate(const models::Model& model, const Objective& objective, cons
             objective.batch(examples, recipe.key(Use::Noise).child(static_cast<std::uint64_t>(number)));
         const std::int64_t targets = targets_of(batch);
         if (targets == 0) continue;
-        batch = models::moved_to(std::move(batch), device);
+        batch = models::moved_to(std::move(batch), options.device);
         // What is told is how well the model predicts: the experts' balance is left out.
         result.loss +=
             objective.loss(model, batch, {.balance = 0.0}, batch.context).item() * static_cast<double>(targets);
@@ -201,6 +206,7 @@ Evaluation evaluate(const models::Model& model, const Objective& objective, cons
         const Accuracy answers = objective.answers(model, batch);
         result.answers.total += answers.total;
         result.answers.correct += answers.correct;
+        if (options.on_progress) options.on_progress(examples.back() + 1, all);
     }
     check(result.targets > 0, recipe.resolved.source(), ": the data holds nothing to predict");
     result.loss /= static_cast<double>(result.targets);

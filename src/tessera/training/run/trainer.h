@@ -2,7 +2,9 @@
 // recipe, the step's number and the state, so a resumed run repeats the uninterrupted one to the bit.
 #pragma once
 
+#include <functional>
 #include <future>
+#include <limits>
 #include <memory>
 
 #include "tessera/training/objectives/objective.h"
@@ -26,9 +28,18 @@ struct Evaluation {
     std::int64_t targets = 0;  // over how many
     Accuracy answers = {};
 };
+struct EvaluationOptions {
+    Device device = cpu;
+    std::int64_t most_examples = std::numeric_limits<std::int64_t>::max();
+    std::function<void(std::int64_t done, std::int64_t total)> on_progress = {};  // in examples
+};
 // Over the first examples of a set, in the data's order.
-Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe, Device device,
-                    std::int64_t most_examples);
+Evaluation evaluate(const models::Model& model, const Objective& objective, const Recipe& recipe,
+                    const EvaluationOptions& options = {});
+
+// A moving average of losses after one more, the `count`th, from the average before it. The average is corrected for
+// its beginning as Adam's are: the first losses count no more than their share.
+double smoothed(double before, double loss, std::int64_t count);
 
 class Trainer {
    public:
