@@ -196,6 +196,9 @@ TEST_F(Generate, RefusesWhatCannotBe) {
     refuse({"x", "--ids", "1"}, {"--ids"}, 2);
     refuse({"x", "--seed", "-4"}, {"--seed"});
     refuse({"x", "--repetition-penalty", "0"}, {"--repetition-penalty"});
+    refuse({"--ids", "1,99999"}, {"--ids", "99999", "1100"});
+    refuse({"caf\xe9"}, {"prompt 1", "0xe9", "place 4"});
+    expect_refusal(1, {"generate", testing::golden_path("vit"), "x"}, {"a vit", "does not generate text"});
     expect_refusal(1, {"translate", path, "x"}, {"no encoder"});
     fs::remove(path + "/tokenizer.json");
     refuse({"x"}, {"tokenizer"});

@@ -1,11 +1,15 @@
 #include "tessera/cli/arguments/generation_arguments.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <random>
 
 #include "tessera/cli/terminal/terminal.h"
+#include "tessera/text/utf8.h"
+#include "tessera/tokenizers/tokenizer_file.h"
 
 namespace tessera::cli {
 namespace {
@@ -126,24 +130,35 @@ models::GenerationSettings GenerationArguments::applied(const models::OpenedMode
     return s;
 }
 
+models::OpenedModel open_to_generate(const std::string& path, const models::OpenOptions& options) {
+    try {
+        models::OpenedModel model = models::open_model(path, options);
+        model.model->require(models::Capability::Generate, path);
+        return model;
+    } catch (const tokenizers::NoTokenizer&) {
+        models::OpenOptions without{.adapter = options.adapter, .needs_tokenizer = models::NeedsTokenizer::No};
+        models::open_model(path, without).model->require(models::Capability::Generate, path);
+        throw;
+    }
+}
+
+void check_utf8(const std::string& text, const std::string& what) {
+    const std::size_t valid = text::valid_utf8_length(text);
+    if (valid == text.size()) return;
+    fail(fmt::format("{}: expected UTF-8, found the byte 0x{:02x} at place {}", what,
+                     static_cast<unsigned char>(text[valid]), valid + 1));
+}
+
 std::string speed_line(const inference::GenerationTimings& s) {
-    char text[256];
     const auto rate = [](std::int64_t count, double seconds) {
         return seconds > 0 ? static_cast<double>(count) / seconds : 0.0;
     };
-    const std::int64_t read = s.prompt_tokens - s.reused_tokens;
-    std::string line;
-    std::snprintf(text, sizeof text, "prompt %lld tokens", static_cast<long long>(s.prompt_tokens));
-    line += text;
-    if (s.reused_tokens > 0) {
-        std::snprintf(text, sizeof text, " (%lld of them known)", static_cast<long long>(s.reused_tokens));
-        line += text;
-    }
-    std::snprintf(text, sizeof text,
-                  " in %.3f s (%.1f tokens/s), first token after %.3f s, then %lld tokens in %.3f s (%.1f tokens/s)",
-                  s.prefill_seconds, rate(read, s.prefill_seconds), s.first_token_seconds,
-                  static_cast<long long>(s.decoded_tokens), s.decode_seconds, rate(s.decoded_tokens, s.decode_seconds));
-    return line + text;
+    return fmt::format(
+        "prompt {} tokens{} in {:.3f} s ({:.1f} tokens/s), first token after {:.3f} s, then {} tokens in {:.3f} s "
+        "({:.1f} tokens/s)",
+        s.prompt_tokens, s.reused_tokens > 0 ? fmt::format(" ({} of them known)", s.reused_tokens) : "",
+        s.prefill_seconds, rate(s.prompt_tokens - s.reused_tokens, s.prefill_seconds), s.first_token_seconds,
+        s.decoded_tokens, s.decode_seconds, rate(s.decoded_tokens, s.decode_seconds));
 }
 
 }  // namespace tessera::cli

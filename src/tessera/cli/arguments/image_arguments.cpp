@@ -1,8 +1,11 @@
 #include "tessera/cli/arguments/image_arguments.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 
 #include "tessera/cli/terminal/output.h"
+#include "tessera/cli/terminal/terminal.h"
 #include "tessera/core/error.h"
 
 namespace tessera::cli {
@@ -13,12 +16,15 @@ void ImageArguments::declare(Arguments& parser) {
     parser.option(
         "--draw FILE", draw,
         "draw the boxes of the answer onto a copy of the image, as PNG or JPEG, e.g. out.png (default: none)");
+    parser.flag("--overwrite", overwrite, "let --draw replace a file that is there");
 }
 
 std::vector<formats::Image> ImageArguments::read() const {
     check(draw.empty() || !paths.empty(), "--draw: there is no image to draw on; --image names one");
+    check(!overwrite || !draw.empty(), "--overwrite: there is no --draw that it could be for");
     if (!draw.empty()) try {
             check_output_file(draw, formats::image_signature(draw), {paths.begin(), paths.end()});
+            check(overwrite || !std::filesystem::exists(draw), draw, ": is there already; --overwrite replaces it");
         } catch (const Error& error) {
             fail("--draw: ", error.what());
         }
@@ -33,7 +39,7 @@ void ImageArguments::draw_boxes(const std::vector<formats::Image>& images,
     formats::Image copy = images.front();
     data::draw(copy, boxes);
     formats::write_image(draw, copy);
-    std::fprintf(stderr, "%s: %zu %s\n", draw.c_str(), boxes.size(), boxes.size() == 1 ? "box" : "boxes");
+    fmt::print(stderr, "{}: {} {}\n", one_line(draw), boxes.size(), boxes.size() == 1 ? "box" : "boxes");
 }
 
 }  // namespace tessera::cli

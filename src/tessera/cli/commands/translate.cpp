@@ -58,7 +58,7 @@ int translate_command(const std::vector<std::string>& arguments) {
     if (const auto status = parser.parse(arguments)) return *status;
     if (given.empty() && files.empty()) return parser.refuse("TEXT is missing");
     if (!alignment.empty()) check_output_file(alignment, "<svg", {folder});
-    const models::OpenedModel model = models::open_model(
+    const models::OpenedModel model = open_to_generate(
         folder,
         {.tokenizer = tokenizer, .device = parse_device(device), .needs_tokenizer = models::NeedsTokenizer::Yes});
     check(model.model->has_encoder(), folder, ": model_type '", model.config.text("model_type", "?"),
