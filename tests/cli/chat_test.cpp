@@ -265,6 +265,50 @@ TEST_F(Chat, LeavesTheOldestTurnsOutWhereTheContextEnds) {
     EXPECT_EQ(saved()[1], "uthis is message number 0");
 }
 
+TEST_F(Chat, TellsOfTurnsLeftOutWhenTheyAreManyMore) {
+    std::string input;
+    for (int turn = 0; turn < 16; ++turn) input += "this is message number " + std::to_string(turn) + "\n";
+    input += "/undo\nagain\n/undo\nagain\n";
+    const testing::Answer answer =
+        testing::run_program({"chat", path_, "--ctx", "160", "--max-new", "8", "--greedy", "--ignore-stop"}, input);
+    std::size_t count = 0;
+    for (std::size_t at = answer.err.find("left out from here"); at != answer.err.npos;
+         at = answer.err.find("left out from here", at + 1))
+        ++count;
+    EXPECT_GE(count, 3u) << answer.err;
+    EXPECT_LE(count, 4u) << answer.err;  // 1, 2, 4, 8 and no more
+}
+
+TEST_F(Chat, SavesOverItsOwnFilesAlone) {
+    const auto chat = [&](const std::string& lines) {
+        return testing::run_program({"chat", path_, "--max-new", "2", "--greedy", "--no-stats"}, lines).err;
+    };
+    const std::string save = "/save " + saved_ + "\n";
+    const std::string first = chat("one\n" + save + "two\n" + save);
+    EXPECT_EQ(first.find("is there already"), first.npos) << first;
+    EXPECT_EQ(saved().size(), 4u);
+    const std::string second = chat("other\n" + save);
+    EXPECT_NE(second.find(saved_ + ": is there already; /save! writes over it"), second.npos) << second;
+    EXPECT_EQ(saved().size(), 4u);
+    const std::string loaded = chat("/load " + saved_ + "\nthree\n" + save);
+    EXPECT_EQ(loaded.find("is there already"), loaded.npos) << loaded;
+    EXPECT_EQ(saved().size(), 6u);
+    chat("other\n/save! " + saved_ + "\n");
+    EXPECT_EQ(saved().size(), 2u);
+    const std::string notes = folder_.write("notes.txt", "mine");
+    EXPECT_NE(chat("other\n/save! " + notes + "\n").find("something else"), std::string::npos);
+    EXPECT_EQ(folder_.read("notes.txt"), "mine");
+}
+
+TEST_F(Chat, RefusesWhatIsNoUtf8) {
+    const testing::Answer answer = testing::run_program({"chat", path_, "--max-new", "2", "--greedy", "--no-stats"},
+                                                        "caf\xe9\n/system \xff\nfine\n/save " + saved_ + "\n");
+    EXPECT_NE(answer.err.find("the message: expected UTF-8, found the byte 0xe9 at place 4"), answer.err.npos)
+        << answer.err;
+    EXPECT_NE(answer.err.find("the system message: expected UTF-8"), answer.err.npos) << answer.err;
+    EXPECT_EQ(saved().size(), 2u);
+}
+
 TEST_F(Chat, InterruptEndsTheAnswerAndNotTheProgram) {
     Terminal terminal({"chat", path_, "--max-new", "100000000", "--ignore-stop", "--seed", "1", "--temperature", "1"});
     ASSERT_TRUE(terminal.wait_for("> "));
@@ -287,6 +331,8 @@ TEST_F(Chat, RefusesAModelWithoutATemplateAndAnswersBadTemplatesInOneLine) {
     testing::expect_refusal(1, {"generate", path_, "hi", "--chat"}, {"no"});
     fs::remove(path_ + "/tokenizer_config.json");
     testing::expect_refusal(1, {"chat", path_}, {"no chat template", path_});
+    testing::expect_refusal(1, {"generate", path_, "hi", "--chat"}, {"no chat template", "without --chat"});
+    testing::expect_refusal(1, {"chat", testing::golden_path("bert-mlm")}, {"a bert", "does not generate text"});
 }
 
 TEST_F(Chat, GenerateCanUseTheTemplate) {

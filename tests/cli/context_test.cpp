@@ -128,7 +128,11 @@ TEST_F(Context, APromptThatIsTooLongIsRefusedUnlessAskedFor) {
                    {"the prompt has", "model's context of 32 tokens", "--context-shift", "--beyond-context"});
     expect_success({"generate", path, text, "--context-shift", "--max-new", "3"});
     expect_success({"generate", path, text, "--beyond-context", "--max-new", "3"});
-    expect_refusal(1, {"generate", path, "hi there, all of you", "--ctx", "3"}, {"context of 3 tokens"});
+    expect_refusal(1, {"generate", path, "hi there, all of you", "--ctx", "3"},
+                   {"context of 3 tokens; --context-shift leaves out the older half of it; --ctx can be up to 32\n"});
+    expect_refusal(1, {"generate", path, "hi there, all of you", "--ctx", "2"},
+                   {"context of 2 tokens; --ctx can be up to 32\n"});
+    expect_refusal(1, {"generate", path, text, "--beams", "2"}, {"context of 32 tokens; --beyond-context reads"});
     expect_refusal(1, {"generate", path, "hi", "--ctx", "33"}, {"--ctx", "33", "32", "--beyond-context"});
     expect_refusal(1, {"generate", path, "hi", "--ctx", "0"}, {"--ctx", "0"});
     expect_refusal(1, {"generate", path, "hi", "--ctx", "-5"}, {"--ctx", "-5"});
@@ -169,6 +173,24 @@ TEST_F(Context, EmbeddingsSayWhichTextsLostTheirEnds) {
     EXPECT_EQ(number(to_json(words({"--similarity"})), "truncated"), 2);
     EXPECT_EQ(number(to_json(words({"-o", at("v.npy")})), "truncated"), 2);
     EXPECT_EQ(expect_success({"embed", at("model"), "a bird"}).err, "");
+}
+
+TEST_F(Context, GoesOnBeyondItOnlyWherePositionsDo) {
+    init("learned", R"({"model_type": "gpt2", "vocab_size": 1100, "n_embd": 32, "n_layer": 1, "n_head": 2,
+        "n_positions": 32, "bos_token_id": 1, "eos_token_id": 2})");
+    const Answer answer = expect_success({"generate", at("learned"), "hi", "--beyond-context", "--max-new", "2"});
+    EXPECT_NE(answer.err.find("--beyond-context has no effect"), answer.err.npos) << answer.err;
+    const Answer rotated = expect_success({"generate", at("model"), "hi", "--beyond-context", "--max-new", "2"});
+    EXPECT_EQ(rotated.err.find("no effect"), rotated.err.npos) << rotated.err;
+    expect_refusal(1, {"generate", at("learned"), std::string(300, 'x')}, {"leaves out the older half of it\n"});
+}
+
+// Where counting would take long and much memory, it ends soon.
+TEST_F(Context, ALongPromptIsNotPutIntoTokensToItsEnd) {
+    std::string text;
+    while (text.size() < (8 << 20)) text += "a small book of many words\n";
+    expect_refusal(1, {"generate", at("model"), "-f", folder_.write("long.txt", text)},
+                   {"the prompt has more than ", "context of 32 tokens"});
 }
 
 TEST_F(Context, TranslationsEndWithTheDecoders) {

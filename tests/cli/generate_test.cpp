@@ -197,6 +197,9 @@ TEST_F(Generate, RefusesWhatCannotBe) {
     refuse({"x", "--seed", "-4"}, {"--seed"});
     refuse({"x", "--repetition-penalty", "0"}, {"--repetition-penalty"});
     expect_refusal(1, {"translate", path, "x"}, {"does not read one text and write another"});
+    refuse({"--ids", "1,99999"}, {"--ids", "99999", "1100"});
+    refuse({"caf\xe9"}, {"prompt 1", "0xe9", "place 4"});
+    expect_refusal(1, {"generate", testing::golden_path("vit"), "x"}, {"a vit", "does not generate text"});
     fs::remove(path + "/tokenizer.json");
     refuse({"x"}, {"tokenizer"});
     expect_success({"generate", path, "--ids", "1", "--max-new", "2"});

@@ -51,7 +51,10 @@ TEST(ChatTurns, AreCountedFewTimes) {
 }
 
 TEST(ChatMessages, AreReadAsTheyAreWritten) {
-    const std::vector<ChatMessage> messages{{"system", "Be brief."}, {"user", "a"}, {"assistant", "b"}, {"user", "c"}};
+    const std::vector<ChatMessage> messages{{.role = "system", .content = "Be brief."},
+                                            {.role = "user", .content = "a", .images = {{.path = "/cat.png"}}},
+                                            {.role = "assistant", .content = "b"},
+                                            {.role = "user", .images = {{.path = "1.png"}, {.path = "2.png"}}}};
     const formats::Config file(formats::Json::object().set("messages", to_json(messages)), "saved.json");
     EXPECT_EQ(to_json(messages_of(file)).dump(), to_json(messages).dump());
     const auto expect_refused = [](const char* json, const char* field) {
@@ -61,6 +64,13 @@ TEST(ChatMessages, AreReadAsTheyAreWritten) {
             },
             {"saved.json", field});
     };
+    expect_refused(R"({"messages": [{"role": "user", "content": [{"type": "sound"}]}]})",
+                   "messages[0].content[0].type");
+    expect_refused(R"({"messages": [{"role": "user", "content": [{"type": "image"}]}]})",
+                   "messages[0].content[0].path");
+    expect_refused(R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content":
+        [{"type": "image", "path": "a.png"}]}]})",
+                   "messages[1].content[0].type");
     expect_refused(R"({})", "messages");
     expect_refused(R"({"messages": "hi"})", "messages");
     expect_refused(R"({"messages": [{"role": "user"}]})", "messages[0]");

@@ -97,6 +97,35 @@ TEST(Generator, TokensAreThoseOfTheLoopAndOfTheSearch) {
     }
 }
 
+TEST(Prompt, IsPutIntoTokensAsFarAsItCouldFit) {
+    const models::OpenedModel model = tiny();
+    std::string text;
+    while (text.size() < (4 << 20)) text += "Hello big world\n";
+    const auto count = static_cast<std::int64_t>(ids_of(model, {.text = text}).size());
+    const auto complaint = [&](const std::string& of, std::int64_t most) {
+        try {
+            ids_of(model, {.text = of}, most);
+        } catch (const PromptTooLong& error) {
+            EXPECT_FALSE(error.is_all);
+            EXPECT_GT(error.tokens, most);
+            EXPECT_LT(error.tokens, count / 2);
+            EXPECT_EQ(error.count(), text_of("more than ", error.tokens));
+            return true;
+        }
+        return false;
+    };
+    EXPECT_TRUE(complaint(text, 10));
+    EXPECT_TRUE(complaint(text, 100'000));
+    EXPECT_FALSE(complaint(text, count));
+    EXPECT_FALSE(complaint(text.substr(0, 1000), 10));  // counted to its end: the loop says how many there are
+    GenerationRequest request{.prompts = {{.text = text}}, .settings = endless(model, 2)};
+    EXPECT_THROW(Generator(model).generate(request), PromptTooLong);
+    request.context = {.end = AtContext::Shift};
+    const GenerationResult shifted = Generator(model).generate(request);
+    EXPECT_EQ(shifted.timings.prompt_tokens, count);
+    EXPECT_GT(shifted.forgotten, count - 512);
+}
+
 TEST(Generator, StopsAtTheIdsOfTheFilesElseAtTheTokenizersEnd) {
     models::OpenedModel model = tiny();
     const GenerationRequest request{.prompts = {{.text = "Hello"}}, .usual_new_tokens = 12};

@@ -103,6 +103,57 @@ TEST(Growth, IsInProportionToTheText) {
     testing::expect_error([&] { parse_tokenizer_json(file, "tokenizer.json"); }, {"tokenizer.json: normalizer"});
 }
 
+// A text of so many bytes takes well below a second or two, whatever the stages are.
+TEST(Stages, ArePaidForByEveryPieceThatComesThrough) {
+    const auto repeated = [](const char* item, std::size_t bytes) {
+        std::string text;
+        while (text.size() < bytes) text += item;
+        return text;
+    };
+    const struct {
+        const char *stage, *text;
+    } cases[] = {{R"({"type": "Split", "behavior": "Isolated", "pattern": {"Regex": "(a|b){0,3}"}})", "ab"},
+                 {R"({"type": "Split", "behavior": "Isolated", "pattern": {"Regex": "a"}})", "ab"},
+                 {R"({"type": "Split", "behavior": "Isolated", "pattern": {"String": "a"}})", "ab"},
+                 {R"({"type": "Split", "behavior": "Isolated", "pattern": {"Regex": "\\w+"}})", "a "},
+                 {R"({"type": "Whitespace"})", "ab ba a "},
+                 {R"({"type": "BertPreTokenizer"})", "a.b-"},
+                 {R"({"type": "Punctuation"})", "a.b-"},
+                 {R"({"type": "FixedLength", "length": 1})", "ab"}};
+    for (const auto& [stage, text] : cases) {
+        const auto tokenizer = file_with("pre_tokenizer", sequence_of("pretokenizers", list_of(to_json(stage), 255)));
+        testing::expect_error([&] { tokenizer->encode(repeated(text, 300'000)); },
+                              {"tokenizer.json: pre_tokenizer", "takes too long"});
+        EXPECT_FALSE(tokenizer->encode(repeated(text, 100)).empty()) << stage;
+    }
+}
+
+TEST(Stages, ThatComposeCharactersAreDear) {
+    std::string text;
+    while (text.size() < 300'000) text += "\xC3\xA9\xC3\x9C";
+    const auto tokenizer =
+        file_with("normalizer", sequence_of("normalizers", list_of(to_json(R"({"type": "NFKC"})"), 255)));
+    testing::expect_error([&] { tokenizer->encode(text); }, {"tokenizer.json: normalizer", "takes too long"});
+}
+
+// How many steps the tokenizers of real kinds take for each byte, beside how many are allowed.
+TEST(Stages, OfRealTokenizersTakeAFractionOfWhatIsAllowed) {
+    std::string text;
+    while (text.size() < 300'000)
+        text +=
+            "The quick brown fox, 0123: \xC3\x9Cn\xC3\xAF"
+            "c\xC3\xB6"
+            "d\xC3\xA9 \xE4\xB8\xAD\xE4\xB8\xAD?\n  jumps\tover! don't >>> x=f(a[i]);\n\n";
+    for (const auto& folder : std::filesystem::directory_iterator(testing::golden_path("tokenizers"))) {
+        const auto tokenizer = open_tokenizer(folder.path());
+        TextWork work(text.size());
+        const WorkScope scope(work);
+        const std::uint64_t all = work.left();
+        tokenizer->encode(text);
+        EXPECT_LE(20 * (all - work.left()), limits::steps_per_byte * text.size()) << folder.path();
+    }
+}
+
 TEST(Template, IsLimitedInItemsTextsAndIds) {
     const auto refuses = [](const std::string& single, int ids, const char* what) {
         std::string list = "1";

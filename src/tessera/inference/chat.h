@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,21 @@
 
 namespace tessera::inference {
 
+struct ChatImage {
+    std::string path = {};                              // where it was read from
+    std::shared_ptr<const formats::Image> pixels = {};  // null until it is read
+};
+
 struct ChatMessage {
     std::string role = "user";  // system, user, assistant
     std::string content = {};
+    std::vector<ChatImage> images = {};  // shown with it, before its text
 };
 
+// With images, a message's content is a list of parts, {"type": "image", "path": …} and {"type": "text", …}.
 formats::Json to_json(const std::vector<ChatMessage>& messages);
-// The field `messages` of a saved conversation or of a request. Throws naming what is no message.
+// The field `messages` of a saved conversation or of a request; images are named and not read. Throws naming what is
+// no message.
 std::vector<ChatMessage> messages_of(const formats::Config& config);
 // The messages in the model's chat template, up to where the assistant's answer begins. Throws where it has none.
 Prompt chat_prompt(const models::OpenedModel& model, const std::vector<ChatMessage>& messages);
@@ -31,7 +40,7 @@ std::size_t first_shown(const std::vector<ChatMessage>& messages, std::int64_t m
 
 struct ChatRequest {
     std::vector<ChatMessage> messages = {};  // a system message first, where there is one; the last is answered
-    GenerationRequest generation = {};       // how; the prompts are the messages
+    GenerationRequest generation = {};       // how; the prompts and images are the messages'
     // Told before the answer how many of the oldest turns the model is not shown, for want of room in its context.
     std::function<void(std::size_t turns)> on_left_out = {};
 };
@@ -43,7 +52,8 @@ struct ChatAnswer {
 };
 
 // What a conversation has in common with the one answered before is not read again. A model that looks at images and
-// has no template is asked the last message alone.
+// has no template is asked the last message alone. Where no message that is shown has an image, the last ones shown
+// before stand with it.
 class Chat {
    public:
     explicit Chat(const models::OpenedModel& model);
@@ -51,7 +61,8 @@ class Chat {
     ChatAnswer answer(const ChatRequest& request, const OnPiece& on_piece = {});
 
    private:
-    Prompt prompt_of(const std::vector<ChatMessage>& messages) const;
+    std::vector<ChatMessage> shown_of(const std::vector<ChatMessage>& all, std::size_t first) const;
+    Prompt prompt_of(const std::vector<ChatMessage>& shown, std::int64_t most) const;
     std::int64_t tokens_of(const Prompt& prompt, std::size_t images) const;
 
     const models::OpenedModel& model_;

@@ -16,16 +16,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Ids = std::vector<std::int64_t>;
 
-// What is asked, as the model reads it.
+// What is asked, as the model reads it. The batch is made where ids alone are not enough.
 struct Input {
     std::vector<Ids> ids = {};
     models::Batch batch = {};
 };
 
-Input about_images(const models::OpenedModel& model, const GenerationRequest& request) {
+Input about_images(const models::OpenedModel& model, const GenerationRequest& request, std::int64_t most) {
     std::vector<std::string> texts;
     for (const Prompt& prompt : request.prompts) {
         check(prompt.ids.empty(), "a prompt about images must be a text, not ids");
+        constexpr std::size_t quickly_read = 1 << 16;
+        if (prompt.text.size() > quickly_read) ids_of(model, prompt, most);  // refused before it is put together
         texts.push_back(prompt.text);
     }
     const auto prompts = request.own_image ? prompts_with_own_image : image_prompts;
@@ -33,19 +35,30 @@ Input about_images(const models::OpenedModel& model, const GenerationRequest& re
     return {std::move(read.ids), std::move(read.batch)};
 }
 
+// How many tokens a prompt may have; 0: as many as wanted. An encoder's text has the positions for itself.
+std::int64_t most_tokens(const models::OpenedModel& model, const ContextRule& rule) {
+    const std::int64_t context = context_under(rule, *model.model);
+    if (model.model->has_encoder()) return model.model->longest_text();
+    return rule.end == AtContext::Shift ? 0 : context;
+}
+
 Input read(const models::OpenedModel& model, const GenerationRequest& request) {
     check(!request.prompts.empty(), "generate: there is no prompt");
-    if (!request.images.empty()) return about_images(model, request);
+    const std::int64_t most = most_tokens(model, request.context);
+    if (!request.images.empty()) return about_images(model, request, most);
     Input input;
-    std::vector<Prompt> prompts;  // as ids: texts are put into tokens once
     for (const Prompt& prompt : request.prompts) {
         check(!prompt.ids.empty() || !looks_at_images(model), model.path.string(),
               ": the model answers about an image, and there is none");
-        input.ids.push_back(ids_of(model, prompt));
-        prompts.push_back({.ids = input.ids.back()});
+        input.ids.push_back(ids_of(model, prompt, most));
     }
-    input.batch = batch_for(model, prompts);
     return input;
+}
+
+std::int64_t longest_of(const std::vector<Ids>& prompts) {
+    std::size_t longest = 0;
+    for (const Ids& ids : prompts) longest = std::max(longest, ids.size());
+    return static_cast<std::int64_t>(longest);
 }
 
 // A shift keeps the token that all texts begin with.
@@ -118,12 +131,17 @@ class Texts {
     GenerationResult out_;
 };
 
-void sample(const models::Model& model, const Input& input, const GenerateOptions& options, PrefixCache* cache,
+void sample(const models::OpenedModel& opened, Input input, const GenerateOptions& options, PrefixCache* cache,
             Texts& texts) {
+    const models::Model& model = *opened.model;
     const auto take = [&](const NewToken& token) { return texts.take(token); };
-    const Generated found =
-        cache ? cache->generate(input.ids[0], options, take)
-              : generate(model, input.batch, histories_of(model, input.batch, input.ids), options, take);
+    const auto found_by = [&] {
+        if (cache) return cache->generate(input.ids[0], options, take);
+        if (!input.batch.input_ids.defined())
+            return generate_with_shifts(model, opened.device, histories_of(std::move(input.ids)), options, take);
+        return generate(model, input.batch, histories_of(model, input.batch, input.ids), options, take);
+    };
+    const Generated found = found_by();
     GenerationResult& out = texts.out();
     for (std::size_t row = 0; row < found.endings.size(); ++row) out.texts[row].ending = found.endings[row];
     if (cache) out.timings.reused_tokens = cache->reused();
@@ -165,14 +183,19 @@ Generator::Generator(const models::OpenedModel& model) : model_(model), cache_(*
 GenerationResult Generator::generate(const GenerationRequest& request, const OnPiece& on_piece) {
     const NoGrad no_grad;
     const models::GenerationSettings settings = request.settings ? *request.settings : settings_of(model_);
-    const Input input = read(model_, request);
-    const std::int64_t most =
-        settings.most_new_tokens(prompt_length(*model_.model, input.batch), request.usual_new_tokens);
+    Input input = read(model_, request);
     ContextRule context = request.context;
-    const bool shifts = context.end == AtContext::Shift;
+    const bool shifts = context.end == AtContext::Shift, searches = settings.beams.count > 1;
+    const bool only_ids = input.ids.size() == 1 && request.images.empty() && !model_.model->has_encoder();
+    const bool reuses = request.reuse_cache && only_ids && !shifts && !searches;
+    const bool can_shift = shifts && !searches && !model_.model->has_encoder();
+    if (request.images.empty() && !reuses && !can_shift) input.batch = batch_for_ids(model_, input.ids);
+    const std::int64_t length =
+        model_.model->has_encoder() ? prompt_length(*model_.model, input.batch) : longest_of(input.ids);
+    const std::int64_t most = settings.most_new_tokens(length, request.usual_new_tokens);
     if (shifts && !context.kept) context.kept = kept_by_shift(model_, input.ids);
     Texts texts(model_, request, settings.stop_ids, input.ids, on_piece);
-    if (settings.beams.count > 1) {
+    if (searches) {
         check(!request.log_probabilities, "log-probabilities: a search with beams has none");
         search(*model_.model, input,
                {.beams = settings.beams,
@@ -186,8 +209,7 @@ GenerationResult Generator::generate(const GenerationRequest& request, const OnP
                texts);
         return texts.finished();
     }
-    const bool only_ids = input.ids.size() == 1 && request.images.empty() && !model_.model->has_encoder();
-    sample(*model_.model, input,
+    sample(model_, std::move(input),
            {.max_new_tokens = most,
             .stop_ids = settings.stop_ids,
             .sampler = settings.sampler,
@@ -197,7 +219,7 @@ GenerationResult Generator::generate(const GenerationRequest& request, const OnP
             .prefill_chunk = request.prefill_chunk,
             .on_prefill = request.on_prefill,
             .is_cancelled = request.is_cancelled},
-           request.reuse_cache && only_ids && !shifts ? &cache_ : nullptr, texts);
+           reuses ? &cache_ : nullptr, texts);
     return texts.finished();
 }
 

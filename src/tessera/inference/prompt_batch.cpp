@@ -31,11 +31,14 @@ std::int64_t prompt_length(const models::Model& model, const models::Batch& prom
     return ids.defined() ? ids.size(1) : 1;
 }
 
-PromptTooLong::PromptTooLong(std::int64_t prompt_tokens, std::int64_t context_tokens)
-    : Error(
-          text_of("input_ids: a prompt of ", prompt_tokens, " tokens is longer than the context of ", context_tokens)),
+PromptTooLong::PromptTooLong(std::int64_t prompt_tokens, std::int64_t context_tokens, bool all_are_counted)
+    : Error(text_of("input_ids: a prompt of ", all_are_counted ? "" : "more than ", prompt_tokens,
+                    " tokens is longer than the context of ", context_tokens)),
       tokens(prompt_tokens),
-      context(context_tokens) {}
+      context(context_tokens),
+      is_all(all_are_counted) {}
+
+std::string PromptTooLong::count() const { return text_of(is_all ? "" : "more than ", tokens); }
 
 std::int64_t fitting_new_tokens(const std::vector<History>& prompts, std::int64_t context, std::int64_t wanted) {
     if (context == 0) return wanted;
@@ -68,8 +71,15 @@ std::vector<History> histories_of(const models::Model& model, const models::Batc
 std::vector<History> histories_of(const models::Model& model, const models::Batch& prompt,
                                   const std::vector<std::vector<std::int64_t>>& ids) {
     if (model.has_encoder()) return histories_of(model, prompt);
+    return histories_of(ids);
+}
+
+std::vector<History> histories_of(std::vector<std::vector<std::int64_t>> prompts) {
     std::vector<History> histories;
-    for (const std::vector<std::int64_t>& row : ids) histories.push_back({.ids = row, .prompt = row.size()});
+    for (std::vector<std::int64_t>& ids : prompts) {
+        const std::size_t count = ids.size();
+        histories.push_back({.ids = std::move(ids), .prompt = count});
+    }
     return histories;
 }
 

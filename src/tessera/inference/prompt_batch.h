@@ -20,12 +20,16 @@ std::vector<History> histories_of(const models::Model& model, const models::Batc
 // The same where the ids are at hand; what a decoder beside an encoder begins with stands in the batch.
 std::vector<History> histories_of(const models::Model& model, const models::Batch& prompt,
                                   const std::vector<std::vector<std::int64_t>>& ids);
+// Of ids alone, which become the histories.
+std::vector<History> histories_of(std::vector<std::vector<std::int64_t>> prompts);
 
-// Thrown where a prompt does not fit into the context.
+// Thrown where a prompt does not fit into the context. `is_all`: whether all of its tokens were counted.
 class PromptTooLong : public Error {
    public:
-    PromptTooLong(std::int64_t tokens, std::int64_t context);
+    PromptTooLong(std::int64_t tokens, std::int64_t context, bool is_all = true);
+    std::string count() const;  // "300", "more than 65536"
     std::int64_t tokens, context;
+    bool is_all;
 };
 
 // `wanted`, or fewer where every row reaches the context (0: none) before. The last token is chosen where no position

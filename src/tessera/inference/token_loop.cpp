@@ -57,8 +57,9 @@ class Restart {
 
 // What is left of a text where that many tokens after the first `kept` are forgotten.
 std::vector<std::int64_t> remembered(const std::vector<std::int64_t>& ids, std::int64_t kept, std::int64_t forgotten) {
-    std::vector<std::int64_t> left = ids;
-    if (forgotten > 0) left.erase(left.begin() + kept, left.begin() + kept + forgotten);
+    if (forgotten == 0) return ids;
+    std::vector<std::int64_t> left(ids.begin(), ids.begin() + kept);
+    left.insert(left.end(), ids.begin() + kept + forgotten, ids.end());
     return left;
 }
 
@@ -92,7 +93,8 @@ class Generation {
         ids_ = Tensor::empty({logits.size(0), 1}, DType::I64);
     }
 
-    Generated run(Tensor logits) {
+    Generated run(Tensor logits, double prefill_seconds = 0) {
+        out_.prefill_seconds = prefill_seconds;
         const auto start = Clock::now();
         for (std::int64_t step = 0; step < options_.max_new_tokens; ++step) {
             if (!logits.defined() || (options_.is_cancelled && options_.is_cancelled())) {
@@ -261,10 +263,15 @@ namespace {
 // Ends a prefill from between its parts.
 struct Cancelled {};
 
+double seconds_until_done(const Tensor& logits, Clock::time_point start) {
+    if (logits.device().kind != DeviceKind::CPU) driver(logits.device().kind).synchronize(logits.device().index);
+    return seconds_since(start);
+}
+
 // A text whose rows are shifted is read from ids alone.
-void check_shift(const models::Model& model, const models::Batch& prompt, std::int64_t context) {
-    check(!model.has_encoder() && !prompt.pixel_values.defined(), model.config.source(),
-          ": the context of a model that reads images or a text beside its own cannot be shifted");
+void check_shift(const models::Model& model, std::int64_t context) {
+    check(!model.has_encoder(), model.config.source(),
+          ": the context of a model that reads a text beside its own cannot be shifted");
     check(context > 0, model.config.source(), ": the model has no known context that could be shifted");
 }
 
@@ -302,33 +309,41 @@ Generated generate(const models::Model& model, const models::Batch& prompt, std:
                    const GenerateOptions& options, const OnToken& on_token) {
     const NoGrad no_grad;
     if (options.max_new_tokens <= 0) return {};
+    if (options.context.end == AtContext::Shift) {
+        check(!prompt.pixel_values.defined(), model.config.source(),
+              ": the context of a model that reads images cannot be shifted");
+        return generate_with_shifts(model, prompt.input_ids.device(), std::move(histories), options, on_token);
+    }
     options.sampler.check_values();
     const std::int64_t context = context_under(options.context, model);
-    const bool shifts = options.context.end == AtContext::Shift;
     const auto start = Clock::now();
     Restart restart(model, options, prompt.input_ids.device());
-    Tensor logits;
-    if (shifts) {
-        check_shift(model, prompt, context);
-        const std::int64_t kept = options.context.kept.value_or(0);
-        std::vector<std::vector<std::int64_t>> texts;
-        for (const History& history : histories) {
-            const auto count = static_cast<std::int64_t>(history.ids.size());
-            texts.push_back(remembered(history.ids, kept, forgotten_by_shift(count, 0, context, kept)));
-        }
-        logits = restart(texts, context);
-    } else {
-        const std::int64_t most = fitting_new_tokens(histories, context, options.max_new_tokens);
-        logits = restart(prompt, prompt_length(model, prompt) + most);
-    }
+    const std::int64_t most = fitting_new_tokens(histories, context, options.max_new_tokens);
+    const Tensor logits = restart(prompt, prompt_length(model, prompt) + most);
     if (!logits.defined()) return cancelled(histories.size());
-    if (logits.device().kind != DeviceKind::CPU) driver(logits.device().kind).synchronize(logits.device().index);
-    const double prefill_seconds = seconds_since(start);
-    Generated out = Generation(restart.session(), logits, std::move(histories), context, options, on_token,
-                               shifts ? &restart : nullptr)
-                        .run(logits);
-    out.prefill_seconds = prefill_seconds;
-    return out;
+    return Generation(restart.session(), logits, std::move(histories), context, options, on_token)
+        .run(logits, seconds_until_done(logits, start));
+}
+
+Generated generate_with_shifts(const models::Model& model, Device device, std::vector<History> histories,
+                               const GenerateOptions& options, const OnToken& on_token) {
+    const NoGrad no_grad;
+    if (options.max_new_tokens <= 0) return {};
+    options.sampler.check_values();
+    const std::int64_t context = context_under(options.context, model);
+    const std::int64_t kept = options.context.kept.value_or(0);
+    check_shift(model, context);
+    const auto start = Clock::now();
+    std::vector<std::vector<std::int64_t>> texts;
+    for (const History& history : histories) {
+        const auto count = static_cast<std::int64_t>(history.ids.size());
+        texts.push_back(remembered(history.ids, kept, forgotten_by_shift(count, 0, context, kept)));
+    }
+    Restart restart(model, options, device);
+    const Tensor logits = restart(texts, context);
+    if (!logits.defined()) return cancelled(histories.size());
+    return Generation(restart.session(), logits, std::move(histories), context, options, on_token, &restart)
+        .run(logits, seconds_until_done(logits, start));
 }
 
 }  // namespace tessera::inference

@@ -53,6 +53,9 @@ Generated generate(const models::Model& model, const models::Batch& prompt, cons
 // The same where the prompts' tokens are at hand, so that they are not read out of the batch.
 Generated generate(const models::Model& model, const models::Batch& prompt, std::vector<History> histories,
                    const GenerateOptions& options, const OnToken& on_token = {});
+// The same of texts whose context is shifted, which are read from their tokens alone.
+Generated generate_with_shifts(const models::Model& model, Device device, std::vector<History> histories,
+                               const GenerateOptions& options, const OnToken& on_token = {});
 // The same from the logits after a prompt, (B, V); `histories` are the prompt's tokens, one per row. A row ends where
 // it has read `context` tokens; 0: never.
 Generated generate(models::DecodingSession& session, Tensor logits, std::vector<History> histories,

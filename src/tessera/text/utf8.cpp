@@ -44,10 +44,8 @@ Utf8Step utf8_step(std::string_view text) {
     return {Utf8Step::Whole, length};
 }
 
-namespace {
-
-// The length of the valid text at the beginning; ASCII is passed over eight bytes at a time.
-std::size_t valid_length(std::string_view text) {
+// ASCII is passed over eight bytes at a time.
+std::size_t valid_utf8_length(std::string_view text) {
     std::size_t i = 0;
     while (i < text.size()) {
         std::uint64_t eight;
@@ -61,9 +59,7 @@ std::size_t valid_length(std::string_view text) {
     return i;
 }
 
-}  // namespace
-
-bool is_valid_utf8(std::string_view text) { return valid_length(text) == text.size(); }
+bool is_valid_utf8(std::string_view text) { return valid_utf8_length(text) == text.size(); }
 
 std::string repaired_utf8(std::string_view text) {
     Utf8Repair repair;
@@ -81,7 +77,7 @@ void Utf8Repair::add(std::string_view bytes, std::string& out) {
         cut_.clear();
     }
     while (!bytes.empty()) {
-        const std::size_t valid = valid_length(bytes);
+        const std::size_t valid = valid_utf8_length(bytes);
         out += bytes.substr(0, valid);
         bytes.remove_prefix(valid);
         if (bytes.empty()) return;

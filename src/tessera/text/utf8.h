@@ -53,6 +53,8 @@ struct Utf8Step {
 Utf8Step utf8_step(std::string_view text);
 
 bool is_valid_utf8(std::string_view text);
+// How many bytes at its beginning are whole characters.
+std::size_t valid_utf8_length(std::string_view text);
 std::string repaired_utf8(std::string_view text);
 
 // The same for bytes that come bit by bit: gives whole characters only.

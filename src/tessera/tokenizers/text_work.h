@@ -38,6 +38,9 @@ class TextWork {
     // How many steps may still be charged; one more is too many.
     std::uint64_t left() const { return most() - std::min(steps_, most()); }
 
+    // How many stages a piece has come through: each calls the next.
+    int depth = 0;
+
    private:
     std::uint64_t most() const { return limits::steps_per_byte * bytes_ + limits::free_steps; }
     [[noreturn]] void complain_of_steps(const std::string& who) const;
@@ -45,6 +48,22 @@ class TextWork {
 
     std::size_t bytes_, held_ = 0, grown_ = 0;
     std::uint64_t steps_ = 0;
+};
+
+// A piece of a text on its way through a stage. The deeper it is, the less of the way back is at hand.
+class StagePass {
+   public:
+    StagePass(TextWork& work, std::size_t bytes, const std::string& who) : work_(work) {
+        constexpr int deepest = 16;
+        work_.charge(10 * static_cast<std::uint64_t>(std::min(work_.depth + 1, deepest)) + 4 * bytes, who);
+        ++work_.depth;
+    }
+    ~StagePass() { --work_.depth; }
+    StagePass(const StagePass&) = delete;
+    StagePass& operator=(const StagePass&) = delete;
+
+   private:
+    TextWork& work_;
 };
 
 // Throws where a part of a text that nothing cuts is too long to be taken apart in memory.
@@ -75,7 +94,7 @@ class WorkScope {
 class HeldText {
    public:
     HeldText(TextWork& work, std::size_t bytes, const std::string& who) : work_(work), bytes_(bytes) {
-        work.charge(128 * (bytes + 1), who);
+        work.charge(96 * (bytes + 1), who);
         work.hold(bytes, who);
     }
     ~HeldText() { work_.let_go(bytes_); }

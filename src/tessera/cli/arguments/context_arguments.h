@@ -25,6 +25,9 @@ struct ContextArguments {
     inference::ContextRule rule(const models::OpenedModel& model) const;
     // "the model's context of 256 tokens"
     std::string name(const models::OpenedModel& model) const;
+    // What else can be said for a longer text, "; --beyond-context reads all of it"; nothing where that is nothing.
+    std::string advice(const models::OpenedModel& model) const;
+    bool could_shift(const models::OpenedModel& model) const;
 };
 
 // Of a long prompt being read.

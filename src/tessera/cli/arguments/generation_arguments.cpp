@@ -8,6 +8,8 @@
 #include <random>
 
 #include "tessera/cli/terminal/terminal.h"
+#include "tessera/text/utf8.h"
+#include "tessera/tokenizers/tokenizer_file.h"
 
 namespace tessera::cli {
 namespace {
@@ -127,6 +129,13 @@ models::GenerationSettings GenerationArguments::applied(const models::OpenedMode
     if (ignore_stop) s.stop_ids.clear();
     for (const std::string& id : stop_ids) s.stop_ids.push_back(parse_id(id, "--stop-id", model.vocabulary()));
     return s;
+}
+
+void check_utf8(const std::string& text, const std::string& what) {
+    const std::size_t valid = text::valid_utf8_length(text);
+    if (valid == text.size()) return;
+    fail(fmt::format("{}: expected UTF-8, found the byte 0x{:02x} at place {}", what,
+                     static_cast<unsigned char>(text[valid]), valid + 1));
 }
 
 std::string speed_line(const inference::GenerationTimings& s) {

@@ -29,6 +29,9 @@ struct GenerationArguments {
     bool wants_sampling() const { return temperature || top_k || top_p || min_p || typical; }
 };
 
+// Throws where a text from the command line or the keyboard is no UTF-8: `what` it is, and where.
+void check_utf8(const std::string& text, const std::string& what);
+
 // "prompt 12 tokens in 0.03 s (400/s) · first token after 0.04 s · 63 tokens in 0.9 s (70/s)"
 std::string speed_line(const inference::GenerationTimings& timings);
 

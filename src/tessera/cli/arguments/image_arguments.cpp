@@ -14,12 +14,15 @@ void ImageArguments::declare(Arguments& parser) {
     parser.option(
         "--draw FILE", draw,
         "draw the boxes of the answer onto a copy of the image, as PNG or JPEG, e.g. out.png (default: none)");
+    parser.flag("--overwrite", overwrite, "let --draw replace a file that is there");
 }
 
 std::vector<formats::Image> ImageArguments::read() const {
     check(draw.empty() || !paths.empty(), "--draw: there is no image to draw on; --image names one");
+    check(!overwrite || !draw.empty(), "--overwrite: there is no --draw that it could be for");
     if (!draw.empty()) try {
-            check_output_file(draw, formats::image_signature(draw), {paths.begin(), paths.end()});
+            check_output_file(draw, formats::image_signature(draw), {paths.begin(), paths.end()},
+                              {.overwrite = overwrite});
         } catch (const Error& error) {
             fail("--draw: ", error.what());
         }

@@ -12,6 +12,7 @@ namespace tessera::cli {
 struct ImageArguments {
     std::vector<std::string> paths = {};
     std::string draw = {};
+    bool overwrite = false;
 
     void declare(Arguments& parser);
     // Reads them, and refuses what --draw could not write to, before anything slow begins.

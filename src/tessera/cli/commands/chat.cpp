@@ -34,13 +34,14 @@ int chat_command(const std::vector<std::string>& arguments) {
     const models::OpenedModel model = models::open_model(folder, {.tokenizer = tokenizer,
                                                                   .adapter = adapter,
                                                                   .device = parse_device(device),
-                                                                  .needs_tokenizer = models::NeedsTokenizer::Yes});
+                                                                  .needs_tokenizer = models::NeedsTokenizer::Yes,
+                                                                  .capability = models::Capability::Generate});
     check(!model.model->has_encoder(), folder, ": an encoder-decoder does not chat; see tessera translate");
     // Without a template, refused at once; who talks about images needs none.
     if (!inference::looks_at_images(model)) {
         check(!model.text().chat_template.empty(), folder,
-              ": no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); try tessera "
-              "generate");
+              ": no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); tessera "
+              "generate continues a text without one");
         inference::chat_prompt(model, {{.role = "user", .content = "hello"}});
     }
     check(images.empty() || inference::looks_at_images(model), "--image: ", folder,

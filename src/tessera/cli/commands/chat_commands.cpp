@@ -1,4 +1,6 @@
 // Commands of a chat (/undo, /save, …). Each confirms what it has done.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -10,7 +12,9 @@
 namespace tessera::cli {
 namespace {
 
+namespace fs = std::filesystem;
 using formats::Json;
+using inference::ChatImage;
 using inference::ChatMessage;
 
 // The beginning of a message, for a confirmation.
@@ -26,6 +30,35 @@ void confirm(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str(
 
 std::string counted(std::size_t count, const char* what) { return text_of(count, " ", what, count == 1 ? "" : "s"); }
 
+fs::path place_of(const std::string& file) { return fs::weakly_canonical(fs::absolute(file)); }
+
+bool is_free(const std::string& file) {
+    std::error_code error;
+    return !fs::exists(file, error) || (fs::is_regular_file(file, error) && fs::file_size(file, error) == 0);
+}
+
+// Under its absolute path, so that a conversation that names it can be loaded from anywhere.
+ChatImage read_chat_image(const std::string& path) {
+    return {.path = fs::absolute(path).lexically_normal().string(),
+            .pixels = std::make_shared<const formats::Image>(formats::read_image(path))};
+}
+
+// Of a conversation in `file`: a relative path begins where the file is, or else where the program runs.
+void read_images(std::vector<ChatImage>& images, const std::string& file) {
+    for (ChatImage& image : images) {
+        const fs::path beside = fs::path(file).parent_path() / image.path;
+        image = read_chat_image(fs::exists(beside) ? beside.string() : image.path);
+    }
+}
+
+// Files once named all images beside the messages: they are what the conversation is about from its beginning.
+void add_older_images(const std::vector<std::string>& paths, std::vector<ChatMessage>& messages,
+                      std::vector<ChatImage>& next_images) {
+    const std::vector<std::size_t> turns = inference::turns_of(messages);
+    std::vector<ChatImage>& images = turns.empty() ? next_images : messages[turns.front()].images;
+    for (const std::string& path : paths) images.push_back({.path = path});
+}
+
 }  // namespace
 
 const std::vector<ChatSession::Command>& ChatSession::commands() {
@@ -37,6 +70,7 @@ const std::vector<ChatSession::Command>& ChatSession::commands() {
         {"/undo", "", "take the last message and its answer back", &ChatSession::undo},
         {"/reset", "", "begin again; the system message stays", &ChatSession::reset},
         {"/save", "FILE", "write the conversation as JSON", &ChatSession::save},
+        {"/save!", "FILE", "the same in place of another conversation", &ChatSession::save_over},
         {"/load", "FILE", "go on with a conversation that /save wrote", &ChatSession::load},
         {"/stats", "on|off", "whether speed is told after each answer", &ChatSession::statistics},
         {"/help", "", "this list", &ChatSession::help},
@@ -80,17 +114,10 @@ void ChatSession::image(const std::string& path) {
     show_image(path);
 }
 
-// Images stay for the questions that follow, until the next ones are shown.
 void ChatSession::show_image(const std::string& path) {
-    const formats::Image image = formats::read_image(path);
-    if (asked_about_images_) {
-        images_.clear();
-        image_paths_.clear();
-    }
-    asked_about_images_ = false;
-    images_.push_back(image);
-    image_paths_.push_back(path);
-    confirm(text_of(one_line(path), ": ", image.width, " x ", image.height));
+    next_images_.push_back(read_chat_image(path));
+    const formats::Image& image = *next_images_.back().pixels;
+    confirm(fmt::format("{}: {} x {}", one_line(path), image.width, image.height));
 }
 
 void ChatSession::regenerate(const std::string&) {
@@ -111,53 +138,71 @@ void ChatSession::regenerate(const std::string&) {
 void ChatSession::undo(const std::string&) {
     const std::vector<std::size_t> turns = inference::turns_of(messages_);
     check(!turns.empty(), "/undo: there is no message to take back");
-    const std::string text = messages_[turns.back()].content;
+    const ChatMessage message = messages_[turns.back()];
     messages_.resize(turns.back());
-    turns_left_out_ = 0;  // there may be room again
-    confirm(text_of("took back \"", beginning_of(text), "\"; ", counted(turns.size() - 1, "turn"),
-                    turns.size() == 2 ? " is left" : " are left"));
+    const std::size_t images = message.images.size();
+    confirm(fmt::format("took back \"{}\"{}; {} {} left", beginning_of(message.content),
+                        images > 0 ? fmt::format(" and {}", counted(images, "image")) : "",
+                        counted(turns.size() - 1, "turn"), turns.size() == 2 ? "is" : "are"));
 }
 
 void ChatSession::reset(const std::string&) {
     messages_.clear();
-    images_.clear();
-    image_paths_.clear();
-    turns_left_out_ = 0;
+    next_images_.clear();
+    turns_told_ = 0;
     warned_ = false;
     confirm(system_.empty() ? "begun again" : "begun again; the system message stays");
 }
 
 void ChatSession::save(const std::string& file) {
     check(!file.empty(), "/save: the name of a file is missing");
+    check(own_files_.contains(place_of(file)) || is_free(file), file,
+          ": is there already; /save! writes over it, or name another file");
+    write(file);
+}
+
+void ChatSession::save_over(const std::string& file) {
+    check(!file.empty(), "/save!: the name of a file is missing");
+    write(file);
+}
+
+void ChatSession::write(const std::string& file) {
     check_output_file(file, "{\n  \"messages\": ", {});
-    Json all = Json::object().set("messages", inference::to_json(with_system()));
-    Json images = Json::array();
-    for (const std::string& path : image_paths_) images.push_back(path);
-    if (!image_paths_.empty()) all.set("images", std::move(images));
-    all.write(file);
-    confirm(text_of("saved to ", one_line(file)));
+    Json::object().set("messages", inference::to_json(with_system())).write(file);
+    own_files_.insert(place_of(file));
+    confirm(fmt::format("saved to {}", one_line(file)));
 }
 
 void ChatSession::load(const std::string& file) {
     check(!file.empty(), "/load: the name of a file is missing");
     const formats::Config saved(Json::read(file), file);
     std::vector<ChatMessage> messages = inference::messages_of(saved);
-    std::vector<formats::Image> images;
-    std::vector<std::string> paths;
-    if (saved.has("images") && inference::looks_at_images(model_)) paths = saved.texts("images");
-    for (const std::string& path : paths) images.push_back(formats::read_image(path));
+    const std::vector<std::string> older = saved.has("images") ? saved.texts("images") : std::vector<std::string>();
+    std::vector<inference::ChatImage> next_images;
+    add_older_images(older, messages, next_images);
+    std::size_t count = next_images.size();
+    for (ChatMessage& message : messages) count += message.images.size();
+    if (!inference::looks_at_images(model_)) {
+        for (ChatMessage& message : messages) message.images.clear();
+        next_images.clear();
+    }
+    for (ChatMessage& message : messages) read_images(message.images, file);
+    read_images(next_images, file);
     const bool has_system = !messages.empty() && messages.front().role == "system";
     system_ = has_system ? messages.front().content : "";
     if (has_system) messages.erase(messages.begin());
     messages_ = std::move(messages);
-    images_ = std::move(images);
-    image_paths_ = std::move(paths);
-    asked_about_images_ = !images_.empty();
-    turns_left_out_ = 0;
+    next_images_ = std::move(next_images);
+    own_files_.insert(place_of(file));
+    turns_told_ = 0;
     warned_ = false;
-    confirm(text_of("loaded ", counted(messages_.size(), "message"), has_system ? " and the system message" : "",
-                    images_.empty() ? "" : text_of(" and ", counted(images_.size(), "image")), " from ",
-                    one_line(file)));
+    const bool sees = inference::looks_at_images(model_);
+    confirm(fmt::format("loaded {}{}{} from {}", counted(messages_.size(), "message"),
+                        has_system ? " and the system message" : "",
+                        count == 0 ? ""
+                        : sees     ? fmt::format(" and {}", counted(count, "image"))
+                               : fmt::format(" without {}, which this model does not look at", counted(count, "image")),
+                        one_line(file)));
 }
 
 void ChatSession::statistics(const std::string& wanted) {

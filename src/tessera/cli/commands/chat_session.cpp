@@ -59,14 +59,22 @@ ChatSession::ChatSession(const models::OpenedModel& model, const GenerationArgum
 bool ChatSession::take(const std::string& text) {
     if (text.empty()) return true;
     if (text[0] == '/' && !text.starts_with("//")) return command(text);
-    messages_.push_back({.role = "user", .content = text.starts_with("//") ? text.substr(1) : text});
+    check_utf8(text, "the message");
+    messages_.push_back(
+        {.role = "user", .content = text.starts_with("//") ? text.substr(1) : text, .images = next_images_});
     try {
         answer();
     } catch (const Error&) {
         messages_.pop_back();
         throw;
     }
+    next_images_.clear();
     return true;
+}
+
+void ChatSession::set_system(const std::string& text) {
+    check_utf8(text, "the system message");
+    system_ = text;
 }
 
 std::vector<ChatMessage> ChatSession::with_system() const {
@@ -77,14 +85,14 @@ std::vector<ChatMessage> ChatSession::with_system() const {
 }
 
 void ChatSession::refuse(const inference::PromptTooLong& error) const {
-    fail("the message has ", error.tokens, system_.empty() ? " tokens" : " tokens with the system message",
+    fail("the message has ", error.count(), system_.empty() ? " tokens" : " tokens with the system message",
          ", more than ", context_arguments_.name(model_));
 }
 
 void ChatSession::answer() {
-    const bool sees = inference::looks_at_images(model_);
-    check(!sees || !images_.empty(), "this model talks about images: show it one with /image PATH");
-    asked_about_images_ = sees;
+    const auto has_images = [](const ChatMessage& message) { return !message.images.empty(); };
+    check(!inference::looks_at_images(model_) || std::any_of(messages_.begin(), messages_.end(), has_images),
+          "this model talks about images: show it one with /image PATH");
     models::GenerationSettings settings = settings_;
     settings.sampler.seed += turn_++;
     const InterruptGuard guard;
@@ -92,16 +100,15 @@ void ChatSession::answer() {
     TerminalText shown;
     const inference::ChatRequest request{
         .messages = with_system(),
-        .generation = {.images = images_,
-                       .settings = settings,
+        .generation = {.settings = settings,
                        .usual_new_tokens = usual_answer,
                        .stops = how_.stops,
                        .context = rule_,
                        .on_prefill = [&](std::int64_t done, std::int64_t total) { reading.set(done, total); },
                        .is_cancelled = [] { return interrupted.load(); }},
         .on_left_out = [&](std::size_t turns) {
-            if (turns <= turns_left_out_) return;
-            turns_left_out_ = turns;
+            if (turns < 2 * turns_told_) return;  // one more with each message is no news
+            turns_told_ = turns;
             say(text_of(turns == 1 ? "the oldest turn is" : text_of("the ", turns, " oldest turns are"),
                         " left out from here on: the conversation has outgrown ", context_arguments_.name(model_)));
         }};
@@ -115,6 +122,7 @@ void ChatSession::answer() {
         refuse(error);
     }
     reading.end();
+    if (answer.turns_left_out == 0) turns_told_ = 0;
     check(answer.answer.ending != inference::Ending::Cancelled || !answer.answer.tokens.empty(),
           "stopped before the message had been read");
     print(shown.finish());

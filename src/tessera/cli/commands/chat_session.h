@@ -1,12 +1,13 @@
 // A conversation on a terminal or through a pipe: what is said, and the commands among it.
 #pragma once
 
+#include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "tessera/cli/arguments/context_arguments.h"
 #include "tessera/cli/arguments/generation_arguments.h"
-#include "tessera/formats/image/image.h"
 #include "tessera/inference/chat.h"
 
 namespace tessera::cli {
@@ -17,8 +18,8 @@ class ChatSession {
 
     // False: the person wants to leave.
     bool take(const std::string& text);
-    void set_system(const std::string& text) { system_ = text; }
-    void show_image(const std::string& path);
+    void set_system(const std::string& text);
+    void show_image(const std::string& path);  // with the next message
     void show_statistics(bool wanted) { shows_statistics_ = wanted; }
 
    private:
@@ -37,9 +38,11 @@ class ChatSession {
     void undo(const std::string&);
     void reset(const std::string&);
     void save(const std::string& file);
+    void save_over(const std::string& file);
     void load(const std::string& file);
     void statistics(const std::string& wanted);
 
+    void write(const std::string& file);
     std::vector<inference::ChatMessage> with_system() const;
     void answer();
     [[noreturn]] void refuse(const inference::PromptTooLong& error) const;
@@ -53,11 +56,11 @@ class ChatSession {
     inference::Chat chat_;
     std::string system_;
     std::vector<inference::ChatMessage> messages_;
-    std::size_t turns_left_out_ = 0;  // of them, for want of room
+    std::size_t turns_told_ = 0;  // how many of them were said to be left out, for want of room
     bool warned_ = false;
-    std::vector<formats::Image> images_;
-    std::vector<std::string> image_paths_;
-    bool asked_about_images_ = false, shows_statistics_ = true;
+    std::vector<inference::ChatImage> next_images_;  // of the message to come
+    std::set<std::filesystem::path> own_files_;      // that were saved to or loaded from
+    bool shows_statistics_ = true;
     std::uint64_t turn_ = 0;
 };
 

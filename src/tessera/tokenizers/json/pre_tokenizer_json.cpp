@@ -29,18 +29,18 @@ std::string text_of_character(char32_t character) {
 }
 
 // \w+|[^\w\s]+ : runs of word characters, runs of other ones.
-std::unique_ptr<PreTokenizer> words_and_marks() {
+std::unique_ptr<PreTokenizer> words_and_marks(const Component& component) {
     std::vector<std::unique_ptr<PreTokenizer>> parts;
     parts.push_back(at_characters([](char32_t c) { return text::is_space(c); }, SplitBehaviour::Removed));
     parts.push_back(at_characters(text::is_word_character, SplitBehaviour::Contiguous));
-    return sequence_pre_tokenizer(std::move(parts));
+    return sequence_pre_tokenizer(std::move(parts), component.named());
 }
 
-std::unique_ptr<PreTokenizer> words_and_each_mark() {
+std::unique_ptr<PreTokenizer> words_and_each_mark(const Component& component) {
     std::vector<std::unique_ptr<PreTokenizer>> parts;
     parts.push_back(at_characters([](char32_t c) { return text::is_space(c); }, SplitBehaviour::Removed));
     parts.push_back(at_characters(text::is_punctuation, SplitBehaviour::Isolated));
-    return sequence_pre_tokenizer(std::move(parts));
+    return sequence_pre_tokenizer(std::move(parts), component.named());
 }
 
 std::unique_ptr<PreTokenizer> read_sequence(const Component& component, bool raw) {
@@ -48,7 +48,7 @@ std::unique_ptr<PreTokenizer> read_sequence(const Component& component, bool raw
     std::vector<std::unique_ptr<PreTokenizer>> parts;
     for (std::size_t i = 0; i < list.size(); ++i)
         parts.push_back(read_pre_tokenizer(list[i], raw && i + 1 == list.size()));
-    return sequence_pre_tokenizer(std::move(parts));
+    return sequence_pre_tokenizer(std::move(parts), component.named());
 }
 
 }  // namespace
@@ -87,10 +87,10 @@ std::unique_ptr<PreTokenizer> read_pre_tokenizer(const Component& component, boo
     if (type == "Split")
         return split_pre_tokenizer(component.pattern("pattern"), read_behaviour(component, "Isolated"),
                                    settings.boolean("invert", false));
-    if (type == "Whitespace") return words_and_marks();
+    if (type == "Whitespace") return words_and_marks(component);
     if (type == "WhitespaceSplit")
         return at_characters([](char32_t c) { return text::is_space(c); }, SplitBehaviour::Removed);
-    if (type == "BertPreTokenizer") return words_and_each_mark();
+    if (type == "BertPreTokenizer") return words_and_each_mark(component);
     if (type == "Punctuation") return at_characters(text::is_punctuation, read_behaviour(component, "Isolated"));
     if (type == "Digits")
         return at_characters(text::is_number, settings.boolean("individual_digits", false)

@@ -32,6 +32,7 @@ class FormNormalizer : public Normalizer {
    public:
     explicit FormNormalizer(text::NormalForm form) : form_(form) {}
     std::string normalize(std::string_view text) const override { return text::normal_form(text, form_); }
+    std::uint64_t steps_per_byte() const override { return 24; }
     bool leaves(std::string_view text) const override { return text::is_ascii(text); }
 
    private:
@@ -143,6 +144,7 @@ class ByteLevelNormalizer : public Normalizer {
 class CleanTextNormalizer : public Normalizer {
    public:
     explicit CleanTextNormalizer(const CleanTextOptions& options) : options_(options) {}
+    std::uint64_t steps_per_byte() const override { return 16; }
     std::string normalize(std::string_view text) const override {
         std::string out(text);
         if (options_.clean) out = cleaned(out);
@@ -192,9 +194,10 @@ class SequenceNormalizer : public Normalizer {
         std::string out(text);
         for (const auto& part : parts_) {
             const std::size_t before = out.size();
-            if (!part->leaves(out)) out = part->normalize(out);
+            const bool leaves = part->leaves(out);
+            work->charge(leaves ? before : part->steps_per_byte() * before, named_);
+            if (!leaves) out = part->normalize(out);
             work->grow(before, out.size(), named_);
-            work->charge(out.size(), named_);
         }
         return out;
     }

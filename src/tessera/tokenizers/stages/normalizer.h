@@ -17,6 +17,8 @@ class Normalizer {
     virtual std::string normalize(std::string_view text) const = 0;  // valid UTF-8 to valid UTF-8
     // A quick look: true only where normalize would give the text back.
     virtual bool leaves(std::string_view /*text*/) const { return false; }
+    // What normalize costs (text_work.h).
+    virtual std::uint64_t steps_per_byte() const { return 8; }
 };
 
 std::unique_ptr<Normalizer> form_normalizer(text::NormalForm form);

@@ -176,17 +176,23 @@ class FixedLengthPreTokenizer : public PreTokenizer {
 
 class SequencePreTokenizer : public PreTokenizer {
    public:
-    explicit SequencePreTokenizer(std::vector<std::unique_ptr<PreTokenizer>> parts) : parts_(std::move(parts)) {}
+    SequencePreTokenizer(std::vector<std::unique_ptr<PreTokenizer>> parts, std::string named)
+        : parts_(std::move(parts)), named_(std::move(named)) {}
 
-    void split(Piece piece, GivePiece give) const override { from(0, piece, give); }
+    void split(Piece piece, GivePiece give) const override {
+        const WorkScope work(piece.text.size());
+        from(0, piece, give, *work);
+    }
 
    private:
-    void from(std::size_t part, Piece piece, GivePiece give) const {
+    void from(std::size_t part, Piece piece, GivePiece give, TextWork& work) const {
         if (part == parts_.size()) return give(piece);
-        parts_[part]->split(piece, [&](Piece next) { from(part + 1, next, give); });
+        const StagePass pass(work, piece.text.size(), named_);
+        parts_[part]->split(piece, [&](Piece next) { from(part + 1, next, give, work); });
     }
 
     std::vector<std::unique_ptr<PreTokenizer>> parts_;
+    std::string named_;
 };
 
 }  // namespace
@@ -209,8 +215,9 @@ std::unique_ptr<PreTokenizer> fixed_length_pre_tokenizer(std::size_t characters)
     return std::make_unique<FixedLengthPreTokenizer>(characters);
 }
 
-std::unique_ptr<PreTokenizer> sequence_pre_tokenizer(std::vector<std::unique_ptr<PreTokenizer>> parts) {
-    return std::make_unique<SequencePreTokenizer>(std::move(parts));
+std::unique_ptr<PreTokenizer> sequence_pre_tokenizer(std::vector<std::unique_ptr<PreTokenizer>> parts,
+                                                     std::string named) {
+    return std::make_unique<SequencePreTokenizer>(std::move(parts), std::move(named));
 }
 
 }  // namespace tessera::tokenizers

@@ -48,6 +48,7 @@ std::unique_ptr<PreTokenizer> byte_level_pre_tokenizer(const ByteLevelOptions& o
 std::unique_ptr<PreTokenizer> fixed_length_pre_tokenizer(std::size_t characters);
 
 // One after the other.
-std::unique_ptr<PreTokenizer> sequence_pre_tokenizer(std::vector<std::unique_ptr<PreTokenizer>> parts);
+std::unique_ptr<PreTokenizer> sequence_pre_tokenizer(std::vector<std::unique_ptr<PreTokenizer>> parts,
+                                                     std::string named = "pre_tokenizer");
 
 }  // namespace tessera::tokenizers

@@ -76,7 +76,7 @@ struct StepCounter {
     static int visit(pcre2_callout_block* block, void* data) {
         auto& counter = *static_cast<StepCounter*>(data);
         const std::size_t now = block->current_position;
-        counter.taken += 8 + 2 * (std::max(now, counter.place) - std::min(now, counter.place));
+        counter.taken += 12 + 2 * (std::max(now, counter.place) - std::min(now, counter.place));
         counter.place = now;
         return counter.taken > counter.left ? PCRE2_ERROR_CALLOUT : 0;
     }
@@ -134,7 +134,7 @@ class RegexSplitter : public Splitter {
             while (end < text.size() && (text[end] & 0xC0) == 0x80) ++end;
         }
         const std::size_t seen = end - at + behind_;
-        work.charge(steps_ * seen, name_);
+        work.charge(call, name_);
 
         const Room& room = Room::of_thread();
         StepCounter counter{.left = work.left(), .place = at};
@@ -147,18 +147,27 @@ class RegexSplitter : public Splitter {
             pcre2_match((attempt.alone ? here_ : anywhere_).get(), reinterpret_cast<PCRE2_SPTR>(text.data()), end, at,
                         options, room.data.get(), room.context.get());
         work.charge(counter.taken, name_);
+        if (found < 0)
+            work.charge(steps_ * seen * (found == PCRE2_ERROR_NOMATCH && !attempt.alone ? failure : 1), name_);
         if (found == PCRE2_ERROR_NOMATCH) {
-            work.charge(steps_ * seen * (attempt.alone ? 1 : 8), name_);
             return {Outcome::None, end, attempt.alone ? at + text::character_length(text[at]) : end};
         }
-        if (found == PCRE2_ERROR_PARTIAL) return {Outcome::SeesTooLittle, pcre2_get_startchar(room.data.get()), end};
+        if (found == PCRE2_ERROR_PARTIAL) {
+            const std::size_t begin = pcre2_get_startchar(room.data.get());
+            work.charge(steps_ * failure * (begin - at), name_);
+            return {Outcome::SeesTooLittle, begin, end};
+        }
         if (found == PCRE2_ERROR_MATCHLIMIT && !attempt.alone) return {Outcome::GoesBackTooOften, at, end};
         check(found >= 0, name_, ": the pattern gives up: ", message_of(found));
         const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(room.data.get());
         check(ends[0] >= at && ends[1] > ends[0], name_, ": the pattern moves its own beginning");
+        const std::size_t least = 8;  // bytes that it may have looked at
+        work.charge(steps_ * (failure * (ends[0] - at) + behind_ + std::max(ends[1] - ends[0], least)), name_);
         return {Outcome::Found, ends[0], ends[1]};
     }
 
+    // Steps: of a call; for each byte, where all that the pattern could begin with had to be tried.
+    static constexpr std::uint64_t call = 64, failure = 12;
     // How often a match may go back.
     static constexpr std::uint32_t most_uncounted = 256, most_counted = 0xFFFFFFFFu;
 
