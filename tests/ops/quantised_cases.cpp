@@ -1,5 +1,5 @@
-#include "tessera/ops/experts.h"
 #include "support/quantised.h"
+#include "tessera/ops/experts.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/views.h"
 

@@ -1,7 +1,7 @@
 // BERT (Devlin et al. 2018): the encoder of the original Transformer with learned positions and token types, trained to
 // fill in masked tokens.
-#include "tessera/models/architecture.h"
 #include "tessera/models/families/bert.h"
+#include "tessera/models/architecture.h"
 
 #include "tessera/models/settings.h"
 

@@ -12,8 +12,8 @@
 #include "tessera/models/new_head.h"
 #include "tessera/models/stored_weights.h"
 #include "tessera/models/vision/vision.h"
-#include "tessera/training/objectives/registration.h"
 #include "tessera/tokenizers/tokenizer.h"
+#include "tessera/training/objectives/registration.h"
 #include "tessera/training/tokenizer_spec.h"
 
 namespace tessera::training {
