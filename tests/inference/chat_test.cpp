@@ -118,6 +118,17 @@ TEST_F(ChatOfATinyModel, AnswersTheMessagesInItsTemplateAndReadsOnlyWhatIsNew) {
     testing::expect_error([&] { chat.answer({}); }, {"no message"});
 }
 
+// A template that prints a message's content as it is must not be given a list of parts.
+TEST_F(ChatOfATinyModel, GivesPartsToTemplatesThatReadThem) {
+    const std::vector<ChatMessage> messages{{.role = "user", .content = "what?", .images = {{.path = "/cat.png"}}}};
+    EXPECT_EQ(chat_prompt(model_, messages).text, "<s>[user] what?\n[assistant]");
+    const_cast<tokenizers::Tokenizer&>(*model_.tokenizer).chat_template =
+        "{% for m in messages %}{% for part in m.content %}{% if part.type == 'image' %}<image>{% else %}{{ part.text "
+        "}}"
+        "{% endif %}{% endfor %}{% endfor %}";
+    EXPECT_EQ(chat_prompt(model_, messages).text, "<image>what?");
+}
+
 TEST_F(ChatOfATinyModel, LeavesTheOldestTurnsOutAndKeepsTheSystemMessage) {
     Chat chat(model_);
     std::vector<ChatMessage> messages{{"system", "Short."}};

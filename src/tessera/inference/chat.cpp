@@ -77,10 +77,29 @@ std::vector<ChatMessage> messages_of(const formats::Config& config) {
     return messages;
 }
 
+// Templates of models that look at images read a message's content as a list of parts; others print it as it is. A part
+// that comes out alone was read.
+static bool reads_parts(const tokenizers::Tokenizer& tokenizer) {
+    const std::string mark = "7d1f5ac2";
+    formats::Json parts = formats::Json::array(), messages = formats::Json::array();
+    parts.push_back(formats::Json::object().set("type", "text").set("text", mark));
+    messages.push_back(formats::Json::object().set("role", "user").set("content", std::move(parts)));
+    try {
+        const std::string text = tokenizers::render_chat(tokenizer, messages);
+        return text.find(mark) != text.npos && text.find("type") == text.npos;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 Prompt chat_prompt(const models::OpenedModel& model, const std::vector<ChatMessage>& messages) {
     check(!model.text().chat_template.empty(), model.path.string(),
           ": no chat template (chat_template.jinja, or chat_template in tokenizer_config.json)");
-    return {.text = tokenizers::render_chat(model.text(), to_json(messages)), .is_whole = true};
+    const auto has_images = [](const ChatMessage& message) { return !message.images.empty(); };
+    std::vector<ChatMessage> read = messages;
+    if (std::any_of(read.begin(), read.end(), has_images) && !reads_parts(model.text()))
+        for (ChatMessage& message : read) message.images.clear();
+    return {.text = tokenizers::render_chat(model.text(), to_json(read)), .is_whole = true};
 }
 
 std::vector<std::size_t> turns_of(const std::vector<ChatMessage>& messages) {
