@@ -4,6 +4,7 @@
 #include "cli/program.h"
 #include "support/goldens.h"
 #include "tessera/formats/json.h"
+#include "tessera/tokenizers/tokenizer.h"
 
 namespace tessera {
 namespace {
@@ -33,6 +34,22 @@ TEST(Tokenize, AnswersEveryLine) {
         lines.remove_prefix(end + 1);
     }
     EXPECT_TRUE(lines.empty());
+}
+
+// Long texts are answered in parts, which must fit together.
+TEST(Tokenize, AnswersALongTextAsAWhole) {
+    std::string text;
+    while (text.size() < 400'000) text += "Hello, wörld! 中文 ";
+    const Answer run = run_program({"tokenize", folder, "-", "--json"}, text);
+    EXPECT_EQ(run.status, 0) << run.err;
+    const Json answer = Json::parse(run.out, "answer");
+    const std::vector<std::int64_t> ids = tokenizers::open_tokenizer(folder)->encode(text);
+    ASSERT_EQ(answer.find("ids_with_special")->items().size(), ids.size());
+    EXPECT_GT(ids.size(), 1u << 17);
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        ASSERT_EQ(answer.find("ids_with_special")->items()[i].as_integer(), ids[i]) << i;
+    EXPECT_EQ(answer.find("ids")->items().size() + 1, ids.size());
+    EXPECT_EQ(answer.find("decoded")->as_string(), text);
 }
 
 TEST(Tokenize, ShowsTokensWithTheirIds) {

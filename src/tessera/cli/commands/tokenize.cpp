@@ -1,6 +1,8 @@
 // tessera tokenize: a text's tokens and their ids.
 #include <cstdio>
 #include <iostream>
+#include <memory>
+#include <span>
 
 #include "tessera/cli/arguments/arguments.h"
 #include "tessera/cli/arguments/input_texts.h"
@@ -15,26 +17,18 @@ namespace tessera::cli {
 namespace {
 
 using formats::Json;
-using tokenizers::Ids;
 using tokenizers::Tokenizer;
 
-Json to_json(const Ids& ids) {
-    Json list = Json::array();
-    for (const std::int64_t id : ids) list.push_back(id);
-    return list;
+void write(const std::string& json) {
+    const std::string shown = json_for_terminal(json);
+    std::fwrite(shown.data(), 1, shown.size(), stdout);
+    check_output();
 }
 
-Json answer(const Tokenizer& tokenizer, const std::string& text) {
-    const Ids ids = tokenizer.encode(text, false);
-    return Json::object()
-        .set("ids", to_json(ids))
-        .set("ids_with_special", to_json(tokenizer.encode(text)))
-        .set("decoded", tokenizer.decode(ids));
-}
-
-// One line also to readers that end lines at U+0085, U+2028 and U+2029.
-std::string line_of(const Json& json) {
-    std::string line = json.dump(0);
+// What stands between the quotes; on one line also to readers that end lines at U+0085, U+2028 and U+2029.
+std::string between_quotes(const std::string& text) {
+    std::string line = Json(text).dump(0);
+    line = line.substr(1, line.size() - 2);
     constexpr std::pair<const char*, const char*> ends[] = {
         {"\xC2\x85", "\\u0085"}, {"\xE2\x80\xA8", "\\u2028"}, {"\xE2\x80\xA9", "\\u2029"}};
     for (const auto& [character, escaped] : ends)
@@ -43,20 +37,56 @@ std::string line_of(const Json& json) {
     return line;
 }
 
+void write_ids(const Tokenizer& tokenizer, const std::string& text, bool with_special) {
+    bool is_first = true;
+    tokenizer.encode_in_parts(
+        text,
+        [&](std::span<const std::int64_t> ids) {
+            std::string list;
+            for (const std::int64_t id : ids) {
+                list += text_of(is_first ? "" : ",", id);
+                is_first = false;
+            }
+            write(list);
+        },
+        with_special);
+}
+
+// In parts, as they are found: of a long text nothing is held but the text.
+void write_answer(const Tokenizer& tokenizer, const std::string& text) {
+    write("{\"ids\":[");
+    write_ids(tokenizer, text, false);
+    write("],\"ids_with_special\":[");
+    write_ids(tokenizer, text, true);
+    write("],\"decoded\":\"");
+    const std::unique_ptr<tokenizers::TextStream> decoded = tokenizer.stream(false);
+    std::string piece;
+    tokenizer.encode_in_parts(
+        text,
+        [&](std::span<const std::int64_t> ids) {
+            piece.clear();
+            for (const std::int64_t id : ids) decoded->add(id, piece);
+            write(between_quotes(piece));
+        },
+        false);
+    piece.clear();
+    decoded->finish(piece);
+    write(between_quotes(piece) + "\"}\n");
+}
+
 int answer_lines(const Tokenizer& tokenizer) {
     std::int64_t number = 0;
     for (std::string line; std::getline(std::cin, line);) {
         const std::string where = text_of("line ", ++number);
         const Json text = Json::parse(line, where);
         check(text.is_string(), where, ": expected a JSON string, found ", text);
-        std::printf("%s\n", json_for_terminal(line_of(answer(tokenizer, text.as_string()))).c_str());
-        check_output();
+        write_answer(tokenizer, text.as_string());
     }
     return 0;
 }
 
 // On a terminal each token on a ground of its own colour with its id beside it, elsewhere one a line.
-void print_tokens(const Tokenizer& tokenizer, const Ids& ids) {
+void print_tokens(const Tokenizer& tokenizer, std::span<const std::int64_t> ids) {
     constexpr int grounds[] = {44, 42, 45, 46, 41, 43};
     for (std::size_t i = 0; i < ids.size(); ++i) {
         const std::string text = one_line(tokenizer.token(ids[i]));
@@ -67,7 +97,7 @@ void print_tokens(const Tokenizer& tokenizer, const Ids& ids) {
             std::printf("%lld\t%s%s\n", static_cast<long long>(ids[i]), text.c_str(),
                         tokenizer.is_special(ids[i]) ? "\t(special)" : "");
     }
-    if (is_terminal()) std::printf("\n%s\n", faint(counted(ids.size(), "token")).c_str());
+    check_output();
 }
 
 }  // namespace
@@ -95,10 +125,19 @@ int tokenize_command(const std::vector<std::string>& arguments) {
     if (lines) return answer_lines(*tokenizers::open_tokenizer(source));
     const std::string text = one_text(texts, files);
     const std::shared_ptr<const Tokenizer> tokenizer = tokenizers::open_tokenizer(source);
-    if (json)
-        std::printf("%s\n", json_for_terminal(line_of(answer(*tokenizer, text))).c_str());
-    else
-        print_tokens(*tokenizer, tokenizer->encode(text, !plain));
+    if (json) {
+        write_answer(*tokenizer, text);
+        return 0;
+    }
+    std::size_t count = 0;
+    tokenizer->encode_in_parts(
+        text,
+        [&](std::span<const std::int64_t> ids) {
+            print_tokens(*tokenizer, ids);
+            count += ids.size();
+        },
+        !plain);
+    if (is_terminal()) std::printf("\n%s\n", faint(counted(count, "token")).c_str());
     return 0;
 }
 
