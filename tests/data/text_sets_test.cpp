@@ -79,6 +79,9 @@ TEST(TextPairs, TwoColumnsAndNoMore) {
     expect_error([&] { TextPairs({folder.write("q.tsv", "a\tb\n\nno tab")}); }, {"q.tsv: line 3", "tab"});
     expect_error([&] { TextPairs({folder.write("q.tsv", "a\tb\na\t\tc")}); }, {"line 2", "second text is empty"});
     expect_error([&] { TextPairs({folder.write("q.tsv", "\tb")}); }, {"line 1", "first text is empty"});
+    expect_error([&] { TextPairs({folder.write("r.tsv", "a\tb\ncaf\xe9\tb")}); }, {"r.tsv", "line 2", "not UTF-8"});
+    expect_error([&] { LabelledTexts({folder.write("s.tsv", "a\tb\ncaf\xe9\tb")}, "text"); },
+                 {"s.tsv", "line 2", "not UTF-8"});
 }
 
 TEST(LabelledTexts, LinesOfJsonOrColumns) {

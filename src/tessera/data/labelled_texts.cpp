@@ -31,7 +31,10 @@ LabelledTexts::Example in_columns(std::string_view line, const std::string& wher
 
 LabelledTexts::LabelledTexts(const std::vector<std::filesystem::path>& files, std::string field)
     : lines_(files), field_(std::move(field)) {
-    for (std::int64_t i = 0; i < size(); ++i) at(i);
+    for (std::int64_t i = 0; i < size(); ++i) {
+        const Example example = at(i);
+        check(text::is_valid_utf8(example.text), where(i), ": the text is not UTF-8");
+    }
 }
 
 LabelledTexts::Example LabelledTexts::at(std::int64_t index) const {
